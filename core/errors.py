@@ -1,0 +1,39 @@
+"""Errors that a user can cause, and faults that are nobody's score.
+
+A `UserError` is shown as one line without a traceback, so its text must name the thing and the fix. Every other exception
+keeps its traceback.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class CoevolveError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class UserError(CoevolveError):
+    """Something the user can mend; the text is one line that names the thing and the fix (exit code 2)."""
+
+
+class InfrastructureFault(CoevolveError):
+    """The environment, an engine or a service failed: never a score, never in an advantage or a history."""
+
+
+class TooManyFaults(CoevolveError):
+    """The circuit breaker: so many infrastructure faults that going on would only burn compute (resumable, exit code 3)."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `` (did you mean 'x'?)`` for the nearest of `known`, else the list of what there is.
+
+    >>> did_you_mean("unifrom", ["uniform", "learnability"])
+    " (did you mean 'uniform'?)"
+    >>> did_you_mean("zzz", ["b", "a"])
+    ' (there is: a, b)'
+    """
+    known = sorted(known)
+    near = difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f" (did you mean {near[0]!r}?)"
+    return f" (there is: {', '.join(known)})" if known else " (there is none)"

@@ -1,0 +1,287 @@
+"""The domain in the paper's words: tasks, trajectories, rollout groups, signals, the task pool D_t and the history.
+
+Everything here is frozen: a change makes a new object, so what was stored is what happened. `messages` are chat messages,
+dictionaries with at least `role` and `content`; they and every `payload`, `arguments`, `result`, `evidence` hold JSON values only.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+
+from attrs import field, frozen
+
+SUCCESS = 0.5
+"""A score of at least this is a success (paper, section on signals)."""
+
+Message = Mapping[str, Any]
+
+
+@frozen
+class Action:
+    """One call of one tool. `turn` is the user turn it belongs to, counted from 0 (environments with one turn leave it 0)."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(factory=dict)
+    turn: int = 0
+
+
+@frozen
+class Step:
+    """An action and what came of it: `observation` is the text that the policy saw, `result` the JSON value behind it, `error` is None when the call succeeded."""
+
+    action: Action
+    observation: str
+    result: Any = None
+    error: str | None = None
+
+
+@frozen
+class Origin:
+    """Where a task came from: `kind` is "seed" or the synthesizer's name; the rest is its lineage."""
+
+    kind: str = "seed"
+    iteration: int = 0
+    signal: str | None = None
+    """Id of the signal that it answers."""
+    parents: tuple[str, ...] = ()
+    """Ids of the tasks that it was made from."""
+    detail: Mapping[str, Any] = field(factory=dict)
+
+
+@frozen
+class Task:
+    """Intent, query and solution in one environment. `payload` is the environment's own (initial state, turns, ...)."""
+
+    id: str
+    environment: str
+    query: str
+    intent: str = ""
+    solution: tuple[Action, ...] = ()
+    payload: Mapping[str, Any] = field(factory=dict)
+    origin: Origin = Origin()
+
+
+@frozen
+class TaskKeys:
+    """What makes two tasks the same: equal `actions` or equal `end_state` (with the answer in it) is a duplicate; `family` is what
+    the held-out split is disjoint by (None: the environment has no such notion)."""
+
+    actions: str
+    end_state: str
+    family: str | None = None
+
+
+@frozen
+class Tool:
+    """A tool as JSON schemas. `format` in a schema's property names what kind of value it is (an id, a date), where known."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    """JSON schema of the arguments: {"type": "object", "properties": {...}, "required": [...]}."""
+    returns: Mapping[str, Any] | None = None
+    """JSON schema of the result, where the environment knows it."""
+    group: str = ""
+    """The app or class that it belongs to."""
+
+
+@frozen
+class Description:
+    """What a prompt or a teacher needs to know of an environment."""
+
+    tools: tuple[Tool, ...]
+    notes: str = ""
+
+
+@frozen
+class Observation:
+    """What the environment answers to one completion: messages to append, the actions that ran, whether the episode is over.
+
+    `fault` names a policy fault (text that is no call, too many steps); such an episode still gets the environment's score.
+    """
+
+    messages: tuple[Message, ...] = ()
+    steps: tuple[Step, ...] = ()
+    done: bool = False
+    fault: str | None = None
+
+
+@frozen
+class Tokens:
+    """A conversation as sampled. `mask` is 1 where the policy wrote; `logprobs` holds the sampled log-probability there, 0.0 elsewhere.
+
+    `completion_ids`, `mask` and `logprobs` have equal length; nothing in it was ever re-tokenised.
+    """
+
+    prompt_ids: tuple[int, ...]
+    completion_ids: tuple[int, ...]
+    mask: tuple[int, ...]
+    logprobs: tuple[float, ...]
+
+
+class Outcome(StrEnum):
+    """How a rollout ended. Only an infrastructure fault has no score."""
+
+    COMPLETED = "completed"
+    POLICY_FAULT = "policy_fault"
+    INFRASTRUCTURE_FAULT = "infrastructure_fault"
+
+
+@frozen
+class Trajectory:
+    """One rollout of one task. `score` is in [0, 1], None exactly for an infrastructure fault; `fault` says what went wrong."""
+
+    task_id: str
+    iteration: int
+    index: int
+    messages: tuple[Message, ...]
+    steps: tuple[Step, ...]
+    outcome: Outcome
+    score: float | None
+    fault: str | None = None
+    patterns: tuple[str, ...] = ()
+    tokens: Tokens | None = None
+
+    @property
+    def success(self) -> bool:
+        return self.score is not None and self.score >= SUCCESS
+
+
+@frozen
+class RolloutGroup:
+    """The K trajectories of one task in one iteration."""
+
+    task: Task
+    iteration: int
+    trajectories: tuple[Trajectory, ...]
+
+    @property
+    def scores(self) -> tuple[float, ...]:
+        """Scores of the rollouts that have one."""
+        return tuple(t.score for t in self.trajectories if t.score is not None)
+
+    @property
+    def mean(self) -> float | None:
+        """The task's "score now": the mean over its rollouts, None when all of them were infrastructure faults."""
+        return sum(self.scores) / len(self.scores) if self.scores else None
+
+
+@frozen
+class Signal:
+    """A weakness read off the rollouts. `strength` is in [0, 1]; `evidence` says what was seen."""
+
+    kind: str
+    task_id: str
+    iteration: int
+    strength: float
+    evidence: Mapping[str, Any] = field(factory=dict)
+
+    @property
+    def id(self) -> str:
+        return f"{self.kind}:{self.iteration}:{self.task_id}"
+
+
+@frozen
+class ExplorationContext:
+    """What the exploration around a signal was told: where the agent fails, why, and what to try."""
+
+    signal: Signal | None
+    weakness: str
+    targets: tuple[str, ...] = ()
+    """What to try, in the explorer's own terms (tools, links between tools, instructions)."""
+
+
+@frozen
+class CandidateTask:
+    """A task that was found and not yet validated, with the exploration steps that it was abstracted from."""
+
+    task: Task
+    context: ExplorationContext | None = None
+    exploration: tuple[Step, ...] = ()
+
+
+@frozen
+class Verdict:
+    """`reason` is "accepted" or a code (docs/architecture.md lists them); `detail` names the particulars."""
+
+    accepted: bool
+    reason: str
+    detail: str = ""
+
+
+@frozen
+class Attempt:
+    """A task's score at one iteration: the mean over its K rollouts."""
+
+    iteration: int
+    score: float
+
+
+@frozen
+class History:
+    """H: every task's attempts in order, and how often each action pattern was seen (once a trajectory), over the whole training."""
+
+    attempts: Mapping[str, tuple[Attempt, ...]] = field(factory=dict)
+    patterns: Mapping[str, int] = field(factory=dict)
+
+    @property
+    def observations(self) -> int:
+        """N: all pattern observations so far."""
+        return sum(self.patterns.values())
+
+    def recent(self, task_id: str, before: int, window: int) -> tuple[Attempt, ...]:
+        """H_recent: the task's last `window` attempts before iteration `before`."""
+        return tuple(a for a in self.attempts.get(task_id, ()) if a.iteration < before)[-window:] if window > 0 else ()
+
+    def with_groups(self, groups: Sequence[RolloutGroup]) -> "History":
+        """The history after `groups`; rollouts that were infrastructure faults leave no trace in it."""
+        attempts, patterns = dict(self.attempts), dict(self.patterns)
+        for group in groups:
+            if group.mean is None:
+                continue
+            attempts[group.task.id] = (*attempts.get(group.task.id, ()), Attempt(group.iteration, group.mean))
+            for trajectory in group.trajectories:
+                if trajectory.score is not None:
+                    for pattern in set(trajectory.patterns):
+                        patterns[pattern] = patterns.get(pattern, 0) + 1
+        return History(attempts, patterns)
+
+
+@frozen
+class TaskPool:
+    """D_t: the tasks that training samples from; `version` counts its changes."""
+
+    tasks: tuple[Task, ...]
+    version: int = 0
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(self.tasks)
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    def with_tasks(self, tasks: Sequence[Task]) -> "TaskPool":
+        """D_{t+1}: this pool and `tasks`; the same pool when there are none."""
+        return TaskPool((*self.tasks, *tasks), self.version + 1) if tasks else self
+
+
+@frozen
+class Feedback:
+    """What a synthesizer is given at an evolution: the signals, the rollouts since the last one, and all that came before."""
+
+    iteration: int
+    signals: tuple[Signal, ...]
+    groups: tuple[RolloutGroup, ...]
+    history: History
+    pool: TaskPool
+    wanted: int
+    """How many admitted tasks end this evolution."""
+
+
+@frozen
+class Sampling:
+    """How to sample completions. Temperature 0 is greedy. `seed` makes the draw a function of (seed, row, token)."""
+
+    temperature: float = 1.0
+    max_new_tokens: int = 256
+    seed: int = 0

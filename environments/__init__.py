@@ -1,0 +1,1 @@
+"""Worlds in which tasks are carried out, one package each."""

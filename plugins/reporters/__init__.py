@@ -1,0 +1,1 @@
+"""Reporters: observers that show a run."""

@@ -1,0 +1,1 @@
+"""Samplers: which tasks are trained on next."""

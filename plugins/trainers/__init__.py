@@ -1,0 +1,1 @@
+"""Trainers: how the policy is updated."""

@@ -1,0 +1,1 @@
+"""Validators: the pool's door."""

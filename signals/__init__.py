@@ -1,0 +1,1 @@
+"""Weakness signals, one file each."""

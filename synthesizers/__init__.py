@@ -1,0 +1,1 @@
+"""Synthesizers: explore the environment and make tasks of what they find."""
