@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from .model import (
     Action,
@@ -105,6 +105,19 @@ class Conversation(Protocol):
 
     def observe(self, messages: Sequence[Message]) -> None:
         """Append the environment's messages, as a suffix: sampled ids stay untouched."""
+
+
+@runtime_checkable
+class Installable(Protocol):
+    """An environment whose data must be fetched first; `coevolve env setup NAME` and `coevolve env doctor NAME` call these."""
+
+    @classmethod
+    def setup(cls, **settings: str) -> str:
+        """Fetch what is needed (again is harmless); return one line that says what is there now. Unknown settings: UserError."""
+
+    @classmethod
+    def doctor(cls) -> list[str]:
+        """Lines that name what is missing or broken; empty when all is well."""
 
 
 @runtime_checkable

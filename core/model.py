@@ -27,7 +27,10 @@ class Action:
 
 @frozen
 class Step:
-    """An action and what came of it: `observation` is the text that the policy saw, `result` the JSON value behind it, `error` is None when the call succeeded."""
+    """An action and what came of it.
+
+    `observation` is the text that the policy saw, `result` the JSON value behind it; `error` is None when the call succeeded.
+    """
 
     action: Action
     observation: str
