@@ -86,5 +86,15 @@ def coevolve_task_rejected(iteration: int, candidate: CandidateTask, verdict: Ve
 
 
 @hookspec
+def coevolve_diagnosed(iteration: int, text: str) -> None:
+    """Something looks wrong, and `text` says in words what it is and what to do (no learning signal, scores all 0, many faults)."""
+
+
+@hookspec
 def coevolve_run_finished(folder: Path, summary: dict[str, Any]) -> None:
     """The run ended as planned; `summary` is what the final table shows."""
+
+
+@hookspec
+def coevolve_run_left(folder: Path) -> None:
+    """The last call of a run, however it ended (finished, stopped, failed): close what you opened."""

@@ -4,7 +4,7 @@ Everything here is frozen: a change makes a new object, so what was stored is wh
 dictionaries with at least `role` and `content`; they and every `payload`, `arguments`, `result`, `evidence` hold JSON values only.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -236,7 +236,7 @@ class History:
         """H_recent: the task's last `window` attempts before iteration `before`."""
         return tuple(a for a in self.attempts.get(task_id, ()) if a.iteration < before)[-window:] if window > 0 else ()
 
-    def with_groups(self, groups: Sequence[RolloutGroup]) -> "History":
+    def with_groups(self, groups: Iterable[RolloutGroup]) -> "History":
         """The history after `groups`; rollouts that were infrastructure faults leave no trace in it."""
         attempts, patterns = dict(self.attempts), dict(self.patterns)
         for group in groups:

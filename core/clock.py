@@ -1,0 +1,50 @@
+"""Where the time went: wall seconds by part of a run."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Clock:
+    """Seconds by part. Parts nest, and time in an inner part is not counted in the outer one, so the parts add up to the whole."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._running: list[str] = []
+        self._since = time.perf_counter()
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Count the time inside as `name`."""
+        self._switch()
+        self._running.append(name)
+        try:
+            yield
+        finally:
+            self._switch()
+            self._running.pop()
+
+    def _switch(self) -> None:
+        now = time.perf_counter()
+        if self._running:
+            self.seconds[self._running[-1]] = self.seconds.get(self._running[-1], 0.0) + now - self._since
+        self._since = now
+
+    def read(self) -> dict[str, float]:
+        """Seconds so far, the running part up to now included."""
+        self._switch()
+        return dict(self.seconds)
+
+
+def timed(items: Iterator[T], clock: Clock, name: str) -> Iterator[T]:
+    """The same items; the time that each took to make is counted as `name`."""
+    while True:
+        with clock.part(name):
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+        yield item

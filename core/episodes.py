@@ -1,0 +1,162 @@
+"""Rollouts: a policy acts in many episodes at once, in lockstep, and every error is put where it belongs.
+
+The environment's exceptions and timeouts are infrastructure faults (no score); text that leads nowhere is a policy fault (the
+environment's score stands). An exception of the policy's engine ends the rollout: without an engine there is nothing to go on with.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+from attrs import define, field, frozen
+
+from .clock import Clock
+from .contracts import Conversation, Environment, Episode, Policy
+from .deadline import DeadlinePool
+from .model import Observation, Outcome, RolloutGroup, Sampling, Step, Task, Trajectory
+
+logger = logging.getLogger(__name__)
+
+
+@frozen
+class Limits:
+    """`max_completions` an episode; `timeout` seconds for each call of the environment; `workers` threads that run those calls."""
+
+    max_completions: int = 10
+    timeout: float = 30.0
+    workers: int = 1
+
+
+@define
+class _Rollout:
+    task: Task
+    index: int
+    row: int
+    episode: Episode | None = None
+    conversation: Conversation | None = None
+    steps: list[Step] = field(factory=list)
+    score: float | None = None
+    completions: int = 0
+    text: str = ""
+    fault: str | None = None
+    broken: bool = False
+    done: bool = False
+
+    def break_(self, where: str, error: Exception) -> None:
+        self.fault, self.broken, self.done = f"{where}: {type(error).__name__}: {error}", True, True
+
+    def end(self, fault: str | None = None) -> None:
+        self.fault, self.done = fault, True
+
+
+class Roller:
+    """Rolls out tasks of one environment; keeps its worker threads between calls."""
+
+    def __init__(self, environment: Environment, limits: Limits, clock: Clock) -> None:
+        self.environment, self.limits, self.clock = environment, limits, clock
+        self._pool = DeadlinePool(limits.workers, limits.timeout)
+
+    def roll(self, policy: Policy, tasks: Sequence[Task], count: int, sampling: Sampling, iteration: int) -> list[RolloutGroup]:
+        """`count` rollouts of each task; groups in the tasks' order. Raises what the policy's engine raises."""
+        rows = [_Rollout(task, k, slot * count + k) for slot, task in enumerate(tasks) for k in range(count)]
+        try:
+            self._open(policy, rows)
+            while live := [row for row in rows if not row.done]:
+                self._advance(policy, live, sampling)
+            self._score(rows)
+        finally:
+            self._close([row.episode for row in rows if row.episode is not None])
+        made = self._trajectories(rows, iteration)
+        return [RolloutGroup(task, iteration, tuple(made[s * count : (s + 1) * count])) for s, task in enumerate(tasks)]
+
+    def _call(self, where: str, rows: Sequence[_Rollout], function: Callable[[Any], Any]) -> list[Any]:
+        """Call the environment for each row; a row whose call fails is broken, and None stands in its place."""
+        with self.clock.part("environment"):
+            results = self._pool.map([lambda row=row: function(row) for row in rows])  # type: ignore[misc]
+        for n, (row, result) in enumerate(zip(rows, results, strict=True)):
+            if isinstance(result, Exception):
+                if not row.broken:
+                    row.break_(where, result)
+                results[n] = None
+        return results
+
+    def _open(self, policy: Policy, rows: Sequence[_Rollout]) -> None:
+        for row, episode in zip(rows, self._call("open", rows, lambda row: self.environment.open(row.task)), strict=True):
+            if episode is not None:
+                row.episode = episode
+        with self.clock.part("generation"):
+            for row in rows:
+                if row.episode is not None:
+                    row.conversation = policy.begin(row.task, row.episode.messages, row.episode.tools, row.row)
+
+    def _advance(self, policy: Policy, live: Sequence[_Rollout], sampling: Sampling) -> None:
+        with self.clock.part("generation"):
+            texts = policy.complete([row.conversation for row in live if row.conversation is not None], sampling)
+        for row, text in zip(live, texts, strict=True):
+            if text is None:
+                row.end("no room left in the context")
+            else:
+                row.text = text
+        wrote = [row for row in live if not row.done]
+        seen = self._call("step", wrote, lambda row: row.episode.step(row.text))
+        with self.clock.part("generation"):
+            for row, observation in zip(wrote, seen, strict=True):
+                if observation is not None:
+                    self._take(row, observation)
+
+    def _take(self, row: _Rollout, observation: Observation) -> None:
+        row.completions += 1
+        row.steps.extend(observation.steps)
+        if observation.done:
+            row.end(observation.fault)
+        elif row.completions >= self.limits.max_completions:
+            row.end(f"not done after {row.completions} completions")
+        if observation.messages and row.conversation is not None:
+            if row.done:  # shown to readers; the policy never sees it, so it is not among the tokens
+                row.conversation.messages.extend(observation.messages)
+            else:
+                row.conversation.observe(observation.messages)
+
+    def _score(self, rows: Sequence[_Rollout]) -> None:
+        whole = [row for row in rows if not row.broken]
+        for row, score in zip(whole, self._call("score", whole, lambda row: row.episode.score()), strict=True):
+            if score is not None and not 0.0 <= score <= 1.0:
+                row.break_("score", ValueError(f"{score!r} is not in [0, 1]"))
+            elif score is not None:
+                row.score = float(score)
+
+    def _trajectories(self, rows: Sequence[_Rollout], iteration: int) -> list[Trajectory]:
+        bare = {row.row: self._trajectory(row, iteration) for row in rows}
+        whole = [row for row in rows if not row.broken]
+        patterns = self._call("patterns", whole, lambda row: self.environment.patterns(bare[row.row]))
+        for row, names in zip(whole, patterns, strict=True):
+            bare[row.row] = self._trajectory(row, iteration) if names is None else attrs.evolve(bare[row.row], patterns=tuple(names))
+        return list(bare.values())
+
+    @staticmethod
+    def _trajectory(row: _Rollout, iteration: int) -> Trajectory:
+        outcome = Outcome.INFRASTRUCTURE_FAULT if row.broken else Outcome.POLICY_FAULT if row.fault else Outcome.COMPLETED
+        talk = row.conversation
+        return Trajectory(
+            task_id=row.task.id,
+            iteration=iteration,
+            index=row.index,
+            messages=tuple(talk.messages) if talk else (),
+            steps=tuple(row.steps),
+            outcome=outcome,
+            score=None if row.broken else row.score,
+            fault=row.fault,
+            tokens=talk.tokens if talk else None,
+        )
+
+    def _close(self, episodes: Sequence[Episode]) -> None:
+        """A failing close changes no score; it may leak, so it is told."""
+        with self.clock.part("environment"):
+            for result in self._pool.map([episode.close for episode in episodes]):
+                if isinstance(result, Exception):
+                    logger.warning("closing an episode failed: %s: %s", type(result).__name__, result)
+
+    def close(self) -> None:
+        """Let the worker threads end."""
+        self._pool.close()

@@ -1,0 +1,116 @@
+"""Held-out success of any policy in any environment and split."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from .clock import Clock
+from .config import Config
+from .contracts import Policy
+from .episodes import Limits, Roller
+from .errors import UserError, did_you_mean
+from .model import Outcome, Sampling, Task, Trajectory
+from .randomness import derive, generator
+from .registry import Registry
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+ROWS = 256
+"""Episodes that are rolled out at once."""
+
+
+@frozen
+class EvaluationReport:
+    """Success in [0, 1] over the rollouts that have a score; `faults` had none. `first` holds a few transcripts to read."""
+
+    environment: str
+    split: str
+    mode: str
+    tasks: int
+    samples: int
+    success: float
+    faults: int
+    policy_faults: int
+    first: tuple[Trajectory, ...]
+
+    def suspicious(self) -> str | None:
+        """Words of doubt when all scores are 0 or all are 1: mostly a wrong set-up, not a wonder. With the first transcripts."""
+        if self.tasks * self.samples < 20 or 0.0 < self.success < 1.0:
+            return None
+        seen = "\n\n".join(transcript(t) for t in self.first[:2])
+        which = (
+            "all 0: are the calls understood, is the chat template right?" if self.success == 0 else "all 1: does the scorer look at all?"
+        )
+        return f"suspicious: the {self.mode} scores of {self.tasks} {self.split} tasks are {which} The first transcripts:\n{seen}"
+
+    def to_json(self) -> str:
+        names = ("environment", "split", "mode", "tasks", "samples", "success", "faults", "policy_faults")
+        return json.dumps({name: getattr(self, name) for name in names} | {"suspicious": self.suspicious() is not None})
+
+    def render(self, console: "Console") -> None:
+        """Print the figures and, where they are suspicious, the transcripts."""
+        solved = round(self.success * (self.tasks * self.samples - self.faults))
+        console.print(
+            f"{self.environment} {self.split}, {self.mode}: success {self.success:.3f} ({solved} of {self.tasks * self.samples - self.faults}), "
+            f"{self.policy_faults} policy faults, {self.faults} infrastructure faults",
+            highlight=False,
+        )
+        if text := self.suspicious():
+            console.print(text, style="yellow", markup=False, highlight=False)
+
+
+def transcript(trajectory: Trajectory) -> str:
+    """A trajectory as text to read."""
+    end = f"[{trajectory.outcome}, score {trajectory.score}{', ' + trajectory.fault if trajectory.fault else ''}]"
+    return "\n".join([f"{m['role']}: {m.get('content', '')}" for m in trajectory.messages] + [end])
+
+
+def evaluate(
+    roller: Roller, policy: Policy, tasks: Sequence[Task], mode: str, config: Config, *, count: int = 0, samples: int = 1
+) -> EvaluationReport:
+    """Roll out `count` of the tasks (0: all; the same ones for every run, so that runs compare), `samples` times each.
+
+    `mode` is "greedy" (temperature 0) or "sampled" (the training temperature).
+    """
+    chosen = list(tasks)
+    if 0 < count < len(chosen):
+        chosen = generator(0, "evaluation", config.evaluation.split).sample(chosen, count)
+    if not chosen:
+        raise UserError(f"there are no tasks to evaluate in split {config.evaluation.split!r}")
+    temperature = 0.0 if mode == "greedy" else config.temperature
+    found: list[Trajectory] = []
+    width = max(1, ROWS // samples)
+    for n in range(0, len(chosen), width):
+        sampling = Sampling(temperature, config.max_new_tokens, derive(config.seed, "evaluation", mode, n))
+        groups = roller.roll(policy, chosen[n : n + width], samples, sampling, 0)
+        found += [t for group in groups for t in group.trajectories]
+    scored = [t for t in found if t.score is not None]
+    return EvaluationReport(
+        environment=config.environment.name,
+        split=config.evaluation.split,
+        mode=mode,
+        tasks=len(chosen),
+        samples=samples,
+        success=sum(t.success for t in scored) / len(scored) if scored else 0.0,
+        faults=len(found) - len(scored),
+        policy_faults=sum(t.outcome is Outcome.POLICY_FAULT for t in found),
+        first=tuple(found[:4]),
+    )
+
+
+def run_eval(config: Config, registry: Registry, *, tasks: int = 0, mode: str = "greedy", samples: int = 1) -> EvaluationReport:
+    """`coevolve eval`: build the environment and the policy of `config` and evaluate on `config.evaluation.split`."""
+    environment: Any = registry.component("environment", config.environment.name)(config.environment.options)
+    if config.evaluation.split not in environment.splits():
+        raise UserError(f"unknown split {config.evaluation.split!r}{did_you_mean(config.evaluation.split, environment.splits())}")
+    policy: Any = registry.component("policy", config.policy.name)(config.policy.options)
+    if hasattr(policy, "bind"):
+        policy.bind(environment)
+    roller = Roller(environment, Limits(config.max_completions, config.step_timeout, config.workers), Clock())
+    try:
+        return evaluate(roller, policy, environment.tasks(config.evaluation.split), mode, config, count=tasks, samples=samples)
+    finally:
+        roller.close()

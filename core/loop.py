@@ -1,0 +1,165 @@
+"""The loop of CoEvolve (paper, section 3): train, read weakness signals, explore around them, validate, train on the new distribution.
+
+    while iteration < steps:
+        groups  = K rollouts of each task of a batch from D_t; GRPO update            Loop.rollout, called by the trainer
+        every `evolve_every` iterations:                                              Loop.evolve
+            signals = detectors(groups since the last evolution, history)
+            found   = synthesizer(signals, environment)
+            D_{t+1} = D_t + validators(found)
+        checkpoint                                                                    Loop.commit
+
+The trainer drives, because it owns the optimiser's step; it calls `rollout`, `after` and `commit` (contracts.LoopState) and knows nothing
+of signals or synthesis. The paper's arms are settings: no synthesizer is the static pool, a synthesizer that ignores signals is random
+exploration, a shorter list of detectors is an ablation, an empty list of validators is "without validation".
+"""
+
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+from attrs import define, field
+
+from .clock import Clock, timed
+from .config import Config
+from .contracts import Environment, Policy, Sampler, SignalDetector, Synthesizer, Trainer, Validator
+from .diagnosis import Breaker, Stall
+from .episodes import Roller
+from .errors import InfrastructureFault
+from .evaluation import evaluate
+from .model import CandidateTask, Feedback, History, RolloutGroup, Sampling, Signal, Task, TaskPool, Verdict
+from .randomness import derive, generator
+from .registry import Registry
+from .store import Store
+
+
+@define
+class Loop:
+    """One run: the parts that a configuration chose, and where the run stands (`iteration`, `pool`, `history`, `recent`)."""
+
+    config: Config
+    registry: Registry
+    store: Store
+    clock: Clock
+    roller: Roller
+    environment: Environment
+    trainer: Trainer
+    sampler: Sampler
+    detectors: Sequence[SignalDetector]
+    synthesizer: Synthesizer | None
+    validators: Sequence[Validator]
+    held_out: Sequence[Task]
+    pool: TaskPool
+    iteration: int = 0
+    history: History = field(factory=History)
+    recent: list[RolloutGroup] = field(factory=list)
+    """Rollout groups since the last evolution."""
+    breaker: Breaker = field(init=False)
+    stall: Stall = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.breaker = Breaker(self.config.fault_limit)
+        self.stall = Stall(self.config.stalled_after)
+
+    @property
+    def steps(self) -> int:
+        return self.config.steps
+
+    def rollout(self, policy: Policy, iteration: int) -> list[RolloutGroup]:
+        """Sample a batch of tasks from D_t and roll each out K times."""
+        config = self.config
+        tasks = self.sampler.pick(self.pool, self.history, config.batch, generator(config.seed, "sampler", iteration))
+        sampling = Sampling(config.temperature, config.max_new_tokens, derive(config.seed, "rollout", iteration))
+        groups = self.roller.roll(policy, tasks, config.rollouts, sampling, iteration)
+        with self.clock.part("store"):
+            self.store.add_groups(groups)
+        self.breaker.check(groups)
+        self.history = self.history.with_groups(groups)
+        self.recent += groups
+        return groups
+
+    def after(self, iteration: int, metrics: dict[str, float]) -> bool:
+        """The update of `iteration` is done: evolve and evaluate when it is time; True when a checkpoint is due."""
+        config, last = self.config, iteration >= self.config.steps
+        self.iteration = iteration
+        groups = [group for group in self.recent if group.iteration == iteration]
+        with self.clock.part("report"):
+            self.registry.notify(
+                "coevolve_iteration_finished", iteration=iteration, groups=groups, metrics=metrics, seconds=self.clock.read()
+            )
+        if text := self.stall.seen(groups):
+            self.registry.notify("coevolve_diagnosed", iteration=iteration, text=text)
+        if iteration % config.evolve_every == 0 and not last:
+            self.evolve(iteration)
+        if last or (config.evaluation.every and iteration % config.evaluation.every == 0):
+            self.evaluate(iteration, final=last)
+        with self.clock.part("store"):
+            self.store.add_numbers(iteration, metrics, self.clock.read())
+        return last or iteration % config.checkpoint_every == 0
+
+    def evolve(self, iteration: int) -> None:
+        """Signals -> exploration -> validation -> D_{t+1}."""
+        with self.clock.part("signals"):
+            signals = tuple(signal for detector in self.detectors for signal in detector.detect(self.recent, self.history))
+        self.store.add_signals(iteration, signals)
+        self.registry.notify("coevolve_signals_detected", iteration=iteration, signals=signals)
+        admitted = self.explore(iteration, signals) if self.synthesizer else []
+        self.pool = self.pool.with_tasks(admitted)
+        if admitted:
+            self.store.add_pool(iteration, self.pool, admitted)
+        self.recent = []
+
+    def explore(self, iteration: int, signals: tuple[Signal, ...]) -> list[Task]:
+        """Ask the synthesizer for candidates until enough of them are admitted, or as many were tried as the budget allows.
+
+        An exploration that breaks down in the environment or a service ends early: what was admitted so far stays, training goes on.
+        """
+        wanted = self.config.tasks_per_evolution
+        feedback = Feedback(iteration, signals, tuple(self.recent), self.history, self.pool, wanted)
+        rng = generator(self.config.seed, "synthesizer", iteration)
+        admitted: list[Task] = []
+        assert self.synthesizer is not None
+        found = iter(self.synthesizer.synthesize(feedback, self.environment, rng))
+        try:
+            for candidate in islice(timed(found, self.clock, "synthesis"), wanted * self.config.candidates_per_task):
+                with self.clock.part("validation"):
+                    verdict = self.judge(candidate, self.pool.with_tasks(admitted))
+                self.store.add_verdict(iteration, candidate, verdict)
+                if verdict.accepted:
+                    admitted.append(candidate.task)
+                    self.registry.notify("coevolve_task_admitted", iteration=iteration, candidate=candidate)
+                else:
+                    self.registry.notify("coevolve_task_rejected", iteration=iteration, candidate=candidate, verdict=verdict)
+                if len(admitted) == wanted:
+                    break
+        except InfrastructureFault as fault:
+            self.registry.notify("coevolve_diagnosed", iteration=iteration, text=f"the exploration ended early: {fault}")
+        return admitted
+
+    def judge(self, candidate: CandidateTask, pool: TaskPool) -> Verdict:
+        """Accepted only when every validator accepts."""
+        for validator in self.validators:
+            try:
+                verdict = validator.validate(candidate, self.environment, pool, self.held_out)
+            except InfrastructureFault as fault:
+                return Verdict(False, "environment_error", str(fault))
+            if not verdict.accepted:
+                return verdict
+        return Verdict(True, "accepted")
+
+    def evaluate(self, iteration: int, *, final: bool = False) -> None:
+        """Success on the held-out split, for each mode that the configuration names."""
+        settings = self.config.evaluation
+        count = settings.final_tasks if final or iteration == 0 else settings.tasks
+        results = {}
+        for mode in settings.modes:
+            with self.clock.part("evaluation"):
+                report = evaluate(self.roller, self.trainer.policy(), self.held_out, mode, self.config, count=count)
+            results[mode] = report.success
+            self.store.add_evaluation(iteration, settings.split, mode, report.success, report.tasks, report.faults)
+            if text := report.suspicious():
+                self.registry.notify("coevolve_diagnosed", iteration=iteration, text=text)
+        self.registry.notify("coevolve_evaluated", iteration=iteration, results=results)
+
+    def commit(self, iteration: int, folder: Path) -> None:
+        """The trainer's files in `folder` are complete: a resume goes on from here."""
+        self.store.add_checkpoint(iteration, str(folder.relative_to(self.store.path.parent)))

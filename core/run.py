@@ -1,0 +1,187 @@
+"""Begin a run, go on with one: build the parts that the configuration names, hold the run's folder, drive the loop.
+
+A run is a folder: config.toml (resolved), versions.json, run.sqlite, checkpoints/, policy/ (the trained one). One process at a time.
+"""
+
+import errno
+import importlib.metadata
+import json
+import platform
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+from filelock import FileLock, Timeout
+
+from .clock import Clock
+from .config import Chosen, Config, dump_toml, load_config
+from .episodes import Limits, Roller
+from .errors import CoevolveError, UserError, did_you_mean
+from .guard import GuardedEnvironment
+from .loop import Loop
+from .model import TaskPool
+from .randomness import generator
+from .registry import Registry
+from .store import Store
+from .summary import summarize
+
+VERSIONED = ("coevolve", "torch", "transformers", "trl", "peft", "accelerate", "datasets", "numpy", "safetensors", "attrs", "pluggy")
+
+
+@frozen
+class RunSettings:
+    """contracts.RunInfo: what a trainer needs to know of the run."""
+
+    seed: int
+    steps: int
+    batch: int
+    rollouts: int
+    folder: Path
+
+
+def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
+    """Begin a run in `folder` (new or empty) and carry it to its end; returns the summary that the final table shows."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder} is not empty: choose another --out, or go on with it: coevolve resume {folder}")
+    with disk_told(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with hold(folder):
+            (folder / "config.toml").write_text(dump_toml(config))
+            (folder / "versions.json").write_text(json.dumps(versions(registry), indent=1))
+            return drive(config, registry, folder, Store(folder / "run.sqlite", create=True), None)
+
+
+def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[str, Any]:
+    """Go on with the run in `folder` from its last checkpoint; what came after that is done again, the same."""
+    config_file = folder / "config.toml"
+    if not config_file.is_file():
+        raise UserError(f"{folder} is no run folder: it has no config.toml")
+    config = load_config(registry, file=config_file, sets=sets)
+    with disk_told(folder), hold(folder):
+        store = Store(folder / "run.sqlite")
+        (folder / "config.toml").write_text(dump_toml(config))
+        return drive(config, registry, folder, store, store.checkpoint())
+
+
+def drive(config: Config, registry: Registry, folder: Path, store: Store, checkpoint: tuple[int, str] | None) -> dict[str, Any]:
+    """Build the loop, let the trainer drive it from `checkpoint` (None: from the beginning), write the policy and the summary."""
+    clock = Clock()
+    started = time.perf_counter()
+    with clock.part("start"):
+        loop = build(config, registry, folder, store, clock)
+        store.roll_back(checkpoint[0] if checkpoint else -1)
+        if checkpoint:
+            restore(loop, checkpoint[0])
+    registry.notify("coevolve_run_started", folder=folder, config=config.as_dict(), iteration=loop.iteration)
+    try:
+        if not checkpoint:
+            begin(loop)
+        if loop.iteration < config.steps:
+            with clock.part("update"):  # the loop's own parts are counted apart; what is left of the trainer's time is this
+                loop.trainer.train(loop, folder / checkpoint[1] if checkpoint else None)
+        with clock.part("store"):
+            loop.trainer.save_policy(folder / "policy")
+        summary = summarize(store, config, clock.read(), time.perf_counter() - started)
+        (folder / "summary.json").write_text(json.dumps(summary, indent=1))
+        registry.notify("coevolve_run_finished", folder=folder, summary=summary)
+        return summary
+    finally:
+        registry.notify("coevolve_run_left", folder=folder)
+        loop.roller.close()
+        store.close()
+
+
+def build(config: Config, registry: Registry, folder: Path, store: Store, clock: Clock) -> Loop:
+    """Make every part that the configuration names. Anything that is missing or unreadable shows here, before the first rollout."""
+
+    def make(kind: str, chosen: Chosen) -> Any:
+        return registry.component(kind, chosen.name)(chosen.options)
+
+    environment = make("environment", config.environment)
+    for split in (config.train_split, config.evaluation.split):
+        if split not in environment.splits():
+            raise UserError(f"environment {config.environment.name!r} has no split {split!r}{did_you_mean(split, environment.splits())}")
+    policy = make("policy", config.policy)
+    if hasattr(policy, "bind"):
+        policy.bind(environment)
+    trainer = make("trainer", config.trainer)
+    trainer.setup(policy, RunSettings(config.seed, config.steps, config.batch, config.rollouts, folder))
+    return Loop(
+        config=config,
+        registry=registry,
+        store=store,
+        clock=clock,
+        roller=Roller(environment, Limits(config.max_completions, config.step_timeout, config.workers), clock),
+        environment=GuardedEnvironment(environment, config.step_timeout),
+        trainer=trainer,
+        sampler=make("sampler", config.sampler),
+        detectors=[make("signal", chosen) for chosen in config.signals],
+        synthesizer=make("synthesizer", config.synthesizer) if config.synthesizer else None,
+        validators=[make("validator", chosen) for chosen in config.validators],
+        held_out=tuple(environment.tasks(config.evaluation.split)),
+        pool=TaskPool(()),
+    )
+
+
+def begin(loop: Loop) -> None:
+    """D_0: a seeded choice of the environment's train tasks; and how the untrained policy does on the held-out ones."""
+    config = loop.config
+    tasks = list(loop.environment.tasks(config.train_split))
+    if not tasks:
+        raise UserError(f"environment {config.environment.name!r} has no tasks in split {config.train_split!r}")
+    if 0 < config.initial_tasks < len(tasks):
+        tasks = generator(config.seed, "initial tasks").sample(tasks, config.initial_tasks)
+    loop.pool = TaskPool(tuple(tasks))
+    loop.store.add_pool(0, loop.pool, tasks)
+    loop.evaluate(0)
+
+
+def restore(loop: Loop, iteration: int) -> None:
+    """Where the run stood after `iteration`: everything but the trainer's own files is in the store."""
+    loop.iteration = iteration
+    loop.pool = loop.store.pool()
+    loop.history = loop.store.history()
+    last_evolution = iteration - iteration % loop.config.evolve_every
+    loop.recent = list(loop.store.groups(after=last_evolution))
+
+
+@contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """Hold the run's folder, so that two processes cannot write one run."""
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise UserError(f"{folder} is in use by another coevolve process; wait for it, or choose another --out") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def versions(registry: Registry) -> dict[str, Any]:
+    """What made this run: Python, the libraries and every plugin with its distribution."""
+    found: dict[str, Any] = {"python": platform.python_version(), "machine": platform.machine()}
+    for name in VERSIONED:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = None
+    found["plugins"] = [f"{record.name} ({record.distribution} {record.version})" for record in registry.records if not record.error]
+    return found
+
+
+@contextmanager
+def disk_told(folder: Path) -> Iterator[None]:
+    """One line for what the disk refuses; every other error keeps its traceback."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise CoevolveError(f"the disk of {folder} is full: free space, then go on with the run") from error
+        if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR) and str(folder) in str(error.filename):
+            raise UserError(f"cannot write the run in {folder}: {error.strerror}; choose another --out") from error
+        raise

@@ -1,0 +1,34 @@
+"""The table that a run ends with."""
+
+from typing import TYPE_CHECKING, Any
+
+from .progress import counted
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def final_table(summary: dict[str, Any]) -> "Table":
+    """Held-out success before and after, signals, the pool's growth, rejections, where the time went."""
+    from rich.table import Table
+
+    table = Table(title=f"{summary['environment']}: {summary['iterations']} iterations, seed {summary['seed']}", show_header=False)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column()
+    for mode, found in summary["held_out"].items():
+        change = found["after"] - found["before"]
+        table.add_row(f"held-out success, {mode}", f"{found['before']:.3f} -> {found['after']:.3f} ({change:+.3f}; {found['tasks']} tasks)")
+    train = summary["train_success"]
+    if train:
+        table.add_row("training success", f"{train['first']:.3f} -> {train['last']:.3f}")
+    table.add_row("signals", counted(summary["signals"]))
+    table.add_row("pool by origin", counted(summary["pool"]))
+    table.add_row("rejected", counted(summary["rejected"]))
+    table.add_row("rollouts", f"{summary['rollouts']}; faults: {counted(summary['faults'])}")
+    share = summary["share"]
+    if share:
+        parts = ("generation", "update", "environment", "evaluation", "signals", "synthesis", "validation", "start")
+        table.add_row("share of time", ", ".join(f"{name} {share[name]:.1%}" for name in parts))
+        table.add_row("", f"feedback stage {share['feedback']:.1%}, overhead {share['overhead']:.1%}")
+    table.add_row("wall time", f"{summary['wall_seconds']:.1f} s")
+    return table
