@@ -17,9 +17,8 @@ class Breaker:
         rollouts = [t for group in groups for t in group.trajectories]
         faults = [t for t in rollouts if t.outcome is Outcome.INFRASTRUCTURE_FAULT]
         if rollouts and len(faults) / len(rollouts) > self._limit:
-            raise TooManyFaults(
-                f"{len(faults)} of {len(rollouts)} rollouts were infrastructure faults (limit {self._limit:.0%}); the first: {faults[0].fault}"
-            )
+            share = f"{len(faults)} of {len(rollouts)} rollouts were infrastructure faults (limit {self._limit:.0%})"
+            raise TooManyFaults(f"{share}; the first: {faults[0].fault}")
 
 
 class Stall:

@@ -41,10 +41,8 @@ class EvaluationReport:
         if self.tasks * self.samples < 20 or 0.0 < self.success < 1.0:
             return None
         seen = "\n\n".join(transcript(t) for t in self.first[:2])
-        which = (
-            "all 0: are the calls understood, is the chat template right?" if self.success == 0 else "all 1: does the scorer look at all?"
-        )
-        return f"suspicious: the {self.mode} scores of {self.tasks} {self.split} tasks are {which} The first transcripts:\n{seen}"
+        hint = "are its calls understood, is the chat template right?" if self.success == 0 else "does the scorer look at all?"
+        return f"suspicious: all {self.mode} scores on {self.split} are {self.success:.0f}: {hint} The first transcripts:\n{seen}"
 
     def to_json(self) -> str:
         names = ("environment", "split", "mode", "tasks", "samples", "success", "faults", "policy_faults")
@@ -52,9 +50,9 @@ class EvaluationReport:
 
     def render(self, console: "Console") -> None:
         """Print the figures and, where they are suspicious, the transcripts."""
-        solved = round(self.success * (self.tasks * self.samples - self.faults))
+        scored = self.tasks * self.samples - self.faults
         console.print(
-            f"{self.environment} {self.split}, {self.mode}: success {self.success:.3f} ({solved} of {self.tasks * self.samples - self.faults}), "
+            f"{self.environment} {self.split}, {self.mode}: success {self.success:.3f} ({round(self.success * scored)} of {scored}), "
             f"{self.policy_faults} policy faults, {self.faults} infrastructure faults",
             highlight=False,
         )

@@ -1,0 +1,50 @@
+"""Environment calls end: with a result, with their exception, or at their deadline."""
+
+import threading
+
+import pytest
+
+from coevolve.core.deadline import DeadlinePool
+from coevolve.core.errors import InfrastructureFault
+
+
+def test_results_keep_their_order_and_exceptions_their_place() -> None:
+    pool = DeadlinePool(workers=2, timeout=5)
+
+    def fail() -> int:
+        raise ValueError("no")
+
+    first, second, third = pool.map([lambda: 1, fail, lambda: 3])
+    assert (first, third) == (1, 3)
+    assert isinstance(second, ValueError)
+    pool.close()
+
+
+def test_a_call_that_never_returns_is_left_behind() -> None:
+    pool = DeadlinePool(workers=1, timeout=0.05)
+    never = threading.Event()
+    stuck, fine = pool.map([never.wait, lambda: "fine"])
+    assert isinstance(stuck, InfrastructureFault) and "0.05 s" in str(stuck)
+    assert fine == "fine"
+    assert pool.map([lambda: 2]) == [2], "the pool goes on after a stuck call"
+    never.set()
+    pool.close()
+
+
+def test_a_keyboard_interrupt_is_not_swallowed() -> None:
+    pool = DeadlinePool(timeout=5)
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pool.map([stop])
+    pool.close()
+
+
+def test_call_raises_what_the_function_raised() -> None:
+    pool = DeadlinePool(timeout=5)
+    with pytest.raises(ZeroDivisionError):
+        pool.call(lambda: 1 / 0)
+    assert pool.call(lambda: 4) == 4
+    pool.close()
