@@ -2,7 +2,6 @@
 
 import pytest
 
-from coevolve.core import clock as module
 from coevolve.core.clock import Clock, timed
 
 
@@ -10,7 +9,7 @@ from coevolve.core.clock import Clock, timed
 def ticks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock that is one second further at each look."""
     now = iter(float(n) for n in range(1000))
-    monkeypatch.setattr(module.time, "perf_counter", lambda: next(now))
+    monkeypatch.setattr("coevolve.core.clock.time.perf_counter", lambda: next(now))
 
 
 @pytest.mark.usefixtures("ticks")

@@ -23,9 +23,9 @@ def test_results_keep_their_order_and_exceptions_their_place() -> None:
 def test_a_call_that_never_returns_is_left_behind() -> None:
     pool = DeadlinePool(workers=1, timeout=0.05)
     never = threading.Event()
-    stuck, fine = pool.map([never.wait, lambda: "fine"])
+    stuck, fine = pool.map([never.wait, lambda: True])
     assert isinstance(stuck, InfrastructureFault) and "0.05 s" in str(stuck)
-    assert fine == "fine"
+    assert fine is True
     assert pool.map([lambda: 2]) == [2], "the pool goes on after a stuck call"
     never.set()
     pool.close()
