@@ -2,8 +2,8 @@
 
     python benchmarks/desk_arms.py --seeds 101 102 103 --arms static programmatic [--jobs 2] [--out runs/arms] [--set KEY=VALUE ...]
 
-An arm is a list of settings of `coevolve run` (ARMS below). Prints held-out success before and after for each run, the mean of each arm, and
-the paired difference to the first arm with its standard error. Finished runs are kept and not done again.
+An arm is a list of settings of `coevolve run` (ARMS below). Prints held-out success before and after for each run, the mean of each
+arm, and the paired difference to the first arm with its standard error. Finished runs are kept and not done again.
 """
 
 import argparse
@@ -78,7 +78,8 @@ def main() -> None:
             if arm != given.arms[0]:
                 gaps = [found[s, arm]["held_out"][mode]["after"] - found[s, given.arms[0]]["held_out"][mode]["after"] for s in given.seeds]
                 error = statistics.stdev(gaps) / len(gaps) ** 0.5 if len(gaps) > 1 else float("nan")
-                line += f"; minus {given.arms[0]}: {statistics.mean(gaps):+.3f} (se {error:.3f}, better in {sum(g > 0 for g in gaps)} of {len(gaps)})"
+                better = sum(gap > 0 for gap in gaps)
+                line += f"; minus {given.arms[0]}: {statistics.mean(gaps):+.3f} (se {error:.3f}, better in {better} of {len(gaps)})"
             print(line)
 
 
