@@ -1,0 +1,307 @@
+"""The command line. Exit codes: 0 done, 1 something was found wrong, 2 the user can mend it, 3 a fault stopped it, 130 interrupted.
+
+An error that the user can mend is one line on stderr; any other exception keeps its traceback. Commands import what they run.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from .errors import CoevolveError, UserError
+
+if TYPE_CHECKING:
+    from .config import Config
+    from .registry import Registry
+
+app = typer.Typer(
+    help="Train an LLM agent and its training data together: GRPO, weakness signals, guided synthesis of executable tasks.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+env = typer.Typer(help="Environments: which there are, and the data that some of them need.", rich_markup_mode=None)
+app.add_typer(env, name="env", no_args_is_help=False)
+
+Recipe = Annotated[str, typer.Option("--recipe", metavar="NAME", help="Settings to begin with; `coevolve recipes` lists them.")]
+ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="TOML file over the recipe.")]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="One setting over the file, such as policy.name=scripted; may be repeated."),
+]
+Block = Annotated[
+    list[str] | None, typer.Option("--block-plugin", metavar="NAME", help="Do not load this plugin (or pattern); may be repeated.")
+]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        code = app(args=None if argv is None else list(argv), prog_name="coevolve", standalone_mode=False)
+    except UserError as error:
+        return _fail(2, str(error))
+    except typer.TyperException as error:
+        return _fail(error.exit_code, f"{error.format_message()} (see coevolve --help)")
+    except CoevolveError as error:
+        return _fail(3, str(error))
+    except typer.Abort:
+        return _fail(130, "stopped")
+    return code if isinstance(code, int) else 0
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from coevolve import __version__
+
+        print(f"coevolve {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command()
+def run(
+    recipe: Recipe = "desk",
+    config: ConfigFile = None,
+    sets: Sets = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="The run's folder, new or empty; runs/RECIPE-TIME if not given.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Short for --set seed=N.")] = None,
+    steps: Annotated[int | None, typer.Option("--steps", metavar="N", help="Short for --set steps=N.")] = None,
+    block: Block = None,
+) -> None:
+    """Train, and evolve the tasks. Stopped anywhere, it goes on with `coevolve resume`."""
+    short = [f"{key}={value}" for key, value in (("seed", seed), ("steps", steps)) if value is not None]
+    settings, registry = _prepare(recipe, config, [*(sets or ()), *short], block or ())
+    from .run import start
+
+    folder = out or _new_folder(config.stem if config else recipe)
+    with _resumable(folder):
+        start(settings, registry, folder)
+
+
+@app.command()
+def resume(folder: RunFolder, sets: Sets = None) -> None:
+    """Go on with a run from its last checkpoint; `--set steps=N` makes it longer."""
+    from .run import resume as go_on
+
+    file = folder / "config.toml"
+    if not file.is_file():
+        raise UserError(f"{folder} is no run folder (it has no config.toml); name the folder that `coevolve run` printed")
+    registry = _load(None, file, sets or (), ())
+    with _resumable(folder):
+        go_on(registry, folder, sets or ())
+
+
+@app.command("eval")
+def evaluate(
+    recipe: Recipe = "desk",
+    config: ConfigFile = None,
+    sets: Sets = None,
+    environment: Annotated[str | None, typer.Option("--env", metavar="NAME", help="Short for --set environment.name=NAME.")] = None,
+    policy: Annotated[str | None, typer.Option("--policy", metavar="NAME", help="Short for --set policy.name=NAME.")] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="PATH", help="Short for --set policy.model=PATH, such as RUN/policy.")
+    ] = None,
+    split: Annotated[str | None, typer.Option("--split", metavar="NAME", help="Short for --set evaluation.split=NAME.")] = None,
+    tasks: Annotated[int, typer.Option("--tasks", metavar="N", min=0, help="How many of the split's tasks (0: all).")] = 0,
+    mode: Annotated[
+        Literal["greedy", "sampled"], typer.Option("--mode", help="greedy: temperature 0; sampled: the training temperature.")
+    ] = "greedy",
+    samples: Annotated[int, typer.Option("--samples", metavar="K", min=1, help="Rollouts of each task.")] = 1,
+    as_json: AsJson = False,
+    block: Block = None,
+) -> None:
+    """Success of a policy on a split of an environment; trains nothing."""
+    named = (("environment.name", environment), ("policy.name", policy), ("policy.model", model), ("evaluation.split", split))
+    short = [f"{key}={json.dumps(value)}" for key, value in named if value is not None]
+    settings, registry = _prepare(recipe, config, [*(sets or ()), *short], block or ())
+    from rich.console import Console
+
+    from .evaluation import run_eval
+
+    report = run_eval(settings, registry, tasks=tasks, mode=mode, samples=samples)
+    if as_json:
+        print(report.to_json())
+    else:
+        report.render(Console())
+
+
+@app.command()
+def show(
+    folder: RunFolder,
+    task: Annotated[
+        str | None, typer.Argument(metavar="[TASK]", help="Id of a task: its origin, attempts and transcripts.", show_default=False)
+    ] = None,
+) -> None:
+    """What happened in a run, or to one of its tasks."""
+    from rich.console import Console
+
+    from .show import show as render
+
+    render(folder, task, Console())
+
+
+@app.command()
+def plugins(block: Block = None, as_json: AsJson = False) -> None:
+    """Which plugins are loaded, from which distribution, and what is wrong with those that are not (then the exit code is 1)."""
+    from .registry import load_plugins
+
+    registry = load_plugins(block=block or ())
+    conflicts = registry.conflicts()
+    if as_json:
+        from attrs import asdict
+
+        print(json.dumps({"plugins": [asdict(record) for record in registry.records], "conflicts": conflicts}, indent=1))
+    else:
+        for record in registry.records:
+            offers = ", ".join(record.components or record.hooks)
+            print(f"{record.name} ({record.distribution} {record.version}): {f'BROKEN: {record.error}' if record.error else offers}")
+        for line in conflicts:
+            print(f"CONFLICT: {line}")
+    if conflicts or any(record.error for record in registry.records):
+        raise typer.Exit(1)
+
+
+@app.command()
+def recipes() -> None:
+    """The recipes that `--recipe` takes."""
+    from .layers import recipes as known
+
+    for name, line in known().items():
+        print(f"{name}: {line}")
+
+
+@app.command("config")
+def config_(recipe: Recipe = "desk", config: ConfigFile = None, sets: Sets = None, block: Block = None) -> None:
+    """Print the resolved configuration as TOML: every setting, defaults included. `--config` takes it back."""
+    settings, _ = _prepare(recipe, config, sets or (), block or ())
+    from .config import dump_toml
+
+    sys.stdout.write(dump_toml(settings))
+
+
+EnvironmentName = Annotated[str, typer.Argument(metavar="NAME", help="An environment of `coevolve env list`.", show_default=False)]
+
+
+@env.command("list")
+def env_list() -> None:
+    """Environments, and whether they are ready to be used."""
+    from .contracts import Installable
+    from .registry import load_plugins
+
+    registry = load_plugins()
+    for name in registry.names("environment"):
+        component = registry.component("environment", name)
+        ready = not (issubclass(component, Installable) and component.doctor())
+        origin = registry.distribution("environment", name)
+        print(f"{name} ({origin}): {'ready' if ready else f'needs `coevolve env setup {name}`'}")
+
+
+@env.command("setup")
+def env_setup(name: EnvironmentName, sets: Sets = None) -> None:
+    """Fetch the data that an environment needs; doing it again is harmless."""
+    from .contracts import Installable
+    from .registry import load_plugins
+
+    component = load_plugins().component("environment", name)
+    settings = dict(_setting(setting) for setting in sets or ())
+    if issubclass(component, Installable):
+        print(f"{name}: {component.setup(**settings)}")
+    elif settings:
+        raise UserError(f"environment {name!r} needs no set-up and takes no settings; drop --set")
+    else:
+        print(f"{name}: needs no set-up")
+
+
+@env.command("doctor")
+def env_doctor(name: EnvironmentName) -> None:
+    """Name what an environment lacks (then the exit code is 1)."""
+    from .contracts import Installable
+    from .registry import load_plugins
+
+    component = load_plugins().component("environment", name)
+    missing = component.doctor() if issubclass(component, Installable) else []
+    for line in missing:
+        print(f"{name}: {line}")
+    if missing:
+        raise typer.Exit(1)
+    print(f"{name}: ready")
+
+
+def _load(recipe: str | None, file: Path | None, sets: Sequence[str], block: Sequence[str]) -> "Registry":
+    """The plugins that the configuration allows; a line on stderr for each broken one."""
+    from .config import plugin_choice
+    from .registry import load_plugins
+
+    choice = plugin_choice(recipe, file, sets)
+    registry = load_plugins(only=choice.only, block=(*choice.block, *block))
+    for record in registry.records:
+        if record.error:
+            print(f"coevolve: plugin {record.name} is broken and was skipped: {record.error}", file=sys.stderr)
+    return registry
+
+
+def _prepare(recipe: str, file: Path | None, sets: Sequence[str], block: Sequence[str]) -> "tuple[Config, Registry]":
+    from .config import load_config, plugin_choice
+
+    if block:
+        blocked = [*plugin_choice(recipe, file, sets).block, *block]
+        sets = [*sets, f"plugins.block={json.dumps(blocked)}"]
+    registry = _load(recipe, file, sets, ())
+    return load_config(registry, recipe, file, sets), registry
+
+
+def _new_folder(name: str) -> Path:
+    """Make and return runs/NAME-TIME, with -2, -3 ... behind it where another run began in the same second."""
+    stem = f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    for n in count(1):
+        folder = Path("runs", stem if n == 1 else f"{stem}-{n}")
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            if n < 1000 and Path("runs").is_dir():
+                continue
+            raise UserError(f"cannot make {folder}: choose another folder with --out DIR") from None
+        except OSError as error:
+            raise UserError(f"cannot make {folder}: {error.strerror}; choose a writable folder with --out DIR") from error
+        return folder
+    raise AssertionError("unreachable")
+
+
+@contextmanager
+def _resumable(folder: Path) -> Iterator[None]:
+    """Say how to go on when a run is interrupted or a fault stops it."""
+    try:
+        yield
+    except UserError:
+        raise
+    except CoevolveError as error:
+        raise typer.Exit(_fail(3, f"{error}; go on with: coevolve resume {folder}")) from error
+    except KeyboardInterrupt:
+        raise typer.Exit(_fail(130, f"stopped; go on with: coevolve resume {folder}")) from None
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.isidentifier():
+        raise UserError(f"--set takes KEY=VALUE, found {text!r}")
+    return key, value
+
+
+def _fail(code: int, text: str) -> int:
+    print(f"coevolve: {' '.join(text.split())}", file=sys.stderr)
+    return code

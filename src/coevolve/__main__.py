@@ -1,0 +1,7 @@
+"""`python -m coevolve` is the command line."""
+
+import sys
+
+from coevolve.core.cli import main
+
+sys.exit(main())
