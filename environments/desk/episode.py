@@ -1,0 +1,102 @@
+"""One attempt at a desk task: text in, observation out, and the score."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from types import TracebackType
+from typing import Any
+
+from coevolve import Action, Message, Observation, Step, Task
+
+from .calls import DONE, parse, write
+from .world import Refused, World
+
+
+@lru_cache(maxsize=65536)
+def reference(seed: int, solution: tuple[str, ...]) -> tuple[str, str | None] | None:
+    """State digest and answer that the solution leads to in a fresh world; None when one of its calls is refused or it never ends."""
+    world = World(seed)
+    for text in solution:
+        action = parse(text)
+        if action is None:
+            return None
+        if action.name == DONE:
+            return world.digest(), action.arguments.get("answer")
+        try:
+            world.call(action)
+        except Refused:
+            return None
+    return None
+
+
+def seed_of(task: Task) -> int:
+    """The seed of the task's world."""
+    return int(task.payload.get("seed", 0))
+
+
+class DeskEpisode:
+    """Bounded by `limit` calls. Text that is no call, and the limit, end the episode as a policy fault; both leave the task undone."""
+
+    tools: Sequence[dict[str, Any]] | None = None
+
+    def __init__(self, task: Task, messages: Sequence[Message], limit: int) -> None:
+        self.messages = messages
+        self._task, self._limit = task, limit
+        self._world, self._calls, self._done = World(seed_of(task)), 0, False
+        self._answer: str | None = None
+        self._finished = False
+
+    def step(self, text: str) -> Observation:
+        if self._done:
+            return Observation(done=True)
+        action = parse(text)
+        if action is None:
+            self._done = True
+            return Observation(_says("error: this is no call"), done=True, fault="no_call")
+        if action.name == DONE:
+            return self._finish(action)
+        self._calls += 1
+        step = self._call(action)
+        self._done = self._calls >= self._limit
+        return Observation(_says(step.observation), (step,), self._done, "too_many_calls" if self._done else None)
+
+    def _call(self, action: Action) -> Step:
+        try:
+            result = self._world.call(action)
+        except Refused as refused:
+            return Step(action, f"error: {refused}", None, str(refused))
+        return Step(action, result, result)
+
+    def _finish(self, action: Action) -> Observation:
+        if action.arguments.keys() - {"answer"}:
+            self._done = True
+            return Observation(_says("error: wants answer="), done=True, fault="no_call")
+        self._answer, self._done, self._finished = action.arguments.get("answer"), True, True
+        return Observation((), (Step(action, "", self._answer),), done=True)
+
+    def score(self) -> float:
+        """1 when `done` was said with the reference's answer in the reference's final state, else 0."""
+        wanted = reference(seed_of(self._task), tuple(write(a) for a in self._task.solution))
+        return float(self._finished and wanted == (self._world.digest(), self._answer))
+
+    def snapshot(self) -> Any:
+        return self._world.copy(), self._calls, self._done, self._answer, self._finished
+
+    def restore(self, snapshot: Any) -> None:
+        world, self._calls, self._done, self._answer, self._finished = snapshot
+        self._world = world.copy()
+
+    def state(self) -> str:
+        return self._world.digest()
+
+    def close(self) -> None:
+        """Nothing is held outside the object."""
+
+    def __enter__(self) -> "DeskEpisode":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _says(text: str) -> tuple[Message, ...]:
+    return ({"role": "user", "content": text},)
