@@ -1,0 +1,143 @@
+"""Rollouts: every error is put where it belongs, and one broken episode disturbs no other."""
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from coevolve import Outcome, Sampling, Task
+from coevolve.core.clock import Clock
+from coevolve.core.episodes import Limits, Roller
+from coevolve.testing import ScriptedOptions, ScriptedPolicy, Stockroom, StockroomOptions
+
+SAMPLING = Sampling()
+
+
+class Faulty(Stockroom):
+    """The stockroom, in which the task called `bad` fails at one point."""
+
+    def __init__(self, bad: str, where: str, error: Exception | None) -> None:
+        super().__init__(StockroomOptions())
+        self.bad, self.where, self.error = bad, where, error
+        self.never = threading.Event()
+        self.closed: list[str] = []
+
+    def _fail(self) -> None:
+        if self.error is None:
+            self.never.wait()
+        else:
+            raise self.error
+
+    def open(self, task: Task) -> Any:
+        if task.id == self.bad and self.where == "open":
+            self._fail()
+        episode = super().open(task)
+        environment = self
+        if task.id == self.bad:
+            for name in {"step", "score"} & {self.where}:
+
+                def failing(*_: Any) -> Any:
+                    environment._fail()
+
+                setattr(episode, name, failing)
+        episode.close = lambda: environment.closed.append(task.id)  # type: ignore[method-assign]
+        return episode
+
+
+def solve(environment: Stockroom) -> ScriptedPolicy:
+    return ScriptedPolicy(ScriptedOptions(lambda task, row: environment.script(task.solution)))
+
+
+def roller(environment: Stockroom, timeout: float = 20.0, max_completions: int = 20, workers: int = 1) -> Roller:
+    return Roller(environment, Limits(max_completions, timeout, workers), Clock())
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_solutions_score_one_and_groups_keep_the_order(workers: int) -> None:
+    environment = Stockroom(StockroomOptions())
+    tasks = environment.tasks("train")[:5]
+    groups = roller(environment, workers=workers).roll(solve(environment), tasks, 3, SAMPLING, 7)
+    assert [group.task for group in groups] == list(tasks)
+    for group in groups:
+        assert group.scores == (1.0, 1.0, 1.0)
+        assert [t.index for t in group.trajectories] == [0, 1, 2]
+        assert {t.iteration for t in group.trajectories} == {7}
+        for trajectory in group.trajectories:
+            assert trajectory.outcome is Outcome.COMPLETED
+            assert [s.action for s in trajectory.steps] == list(group.task.solution)
+            assert trajectory.patterns == environment.patterns(trajectory)
+
+
+@pytest.mark.parametrize("where", ["open", "step", "score"])
+def test_an_environment_that_raises_is_an_infrastructure_fault_of_that_task_alone(where: str) -> None:
+    tasks = Stockroom(StockroomOptions()).tasks("train")[:3]
+    environment = Faulty(tasks[1].id, where, ValueError("burst pipe"))
+    groups = roller(environment).roll(solve(environment), tasks, 2, SAMPLING, 1)
+    assert groups[0].scores == groups[2].scores == (1.0, 1.0)
+    assert groups[1].scores == () and groups[1].mean is None
+    for trajectory in groups[1].trajectories:
+        assert trajectory.outcome is Outcome.INFRASTRUCTURE_FAULT
+        assert trajectory.score is None
+        assert trajectory.fault == f"{where}: ValueError: burst pipe"
+    opened = 4 if where == "open" else 6
+    assert len(environment.closed) == opened, "every episode that was opened is closed"
+
+
+@pytest.mark.parametrize("where", ["open", "step", "score"])
+def test_an_environment_that_never_answers_is_left_at_its_deadline(where: str) -> None:
+    tasks = Stockroom(StockroomOptions()).tasks("train")[:2]
+    environment = Faulty(tasks[0].id, where, None)
+    groups = roller(environment, timeout=0.1).roll(solve(environment), tasks, 1, SAMPLING, 1)
+    environment.never.set()
+    assert groups[1].scores == (1.0,)
+    assert groups[0].trajectories[0].outcome is Outcome.INFRASTRUCTURE_FAULT
+    assert "no answer within 0.1 s" in (groups[0].trajectories[0].fault or "")
+
+
+def test_garbage_is_a_policy_fault_with_the_environments_score() -> None:
+    environment = Stockroom(StockroomOptions())
+    policy = ScriptedPolicy(ScriptedOptions(lambda task, row: ["__import__('os').system('true')"] * 50))
+    (group,) = roller(environment, max_completions=5).roll(policy, environment.tasks("train")[:1], 2, SAMPLING, 1)
+    assert group.scores == (0.0, 0.0)
+    for trajectory in group.trajectories:
+        assert trajectory.outcome is Outcome.POLICY_FAULT
+        assert trajectory.fault == "not done after 5 completions"
+
+
+def test_a_full_context_is_a_policy_fault() -> None:
+    environment = Stockroom(StockroomOptions())
+
+    class Full(ScriptedPolicy):
+        def complete(self, conversations: Sequence[Any], sampling: Sampling) -> list[str | None]:
+            return [None for _ in conversations]
+
+    (group,) = roller(environment).roll(Full(ScriptedOptions()), environment.tasks("train")[:1], 1, SAMPLING, 1)
+    assert group.trajectories[0].fault == "no room left in the context"
+    assert group.trajectories[0].outcome is Outcome.POLICY_FAULT and group.scores == (0.0,)
+
+
+def test_a_score_outside_the_unit_interval_is_a_fault_of_the_environment() -> None:
+    class Odd(Stockroom):
+        def open(self, task: Task) -> Any:
+            episode = super().open(task)
+            episode.score = lambda: 7.0  # type: ignore[method-assign]
+            return episode
+
+    environment = Odd(StockroomOptions())
+    (group,) = roller(environment).roll(solve(environment), environment.tasks("train")[:1], 1, SAMPLING, 1)
+    assert group.trajectories[0].fault == "score: ValueError: 7.0 is not in [0, 1]"
+    assert group.scores == ()
+
+
+def test_an_engine_that_fails_ends_the_rollout_and_closes_the_episodes() -> None:
+    tasks = Stockroom(StockroomOptions()).tasks("train")[:2]
+    environment = Faulty("none", "open", ValueError())
+
+    class Down(ScriptedPolicy):
+        def complete(self, conversations: Sequence[Any], sampling: Sampling) -> list[str | None]:
+            raise RuntimeError("engine is down")
+
+    with pytest.raises(RuntimeError, match="engine is down"):
+        roller(environment).roll(Down(ScriptedOptions()), tasks, 2, SAMPLING, 1)
+    assert len(environment.closed) == 4
