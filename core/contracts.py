@@ -137,10 +137,13 @@ class Policy(Component, Protocol):
 class LoopState(Protocol):
     """What a trainer sees of the loop; it calls these three in this order, once an iteration."""
 
-    iteration: int
-    """Iterations already done (after a resume: those of the checkpoint)."""
-    steps: int
-    """Iterations to do in all."""
+    @property
+    def iteration(self) -> int:
+        """Iterations already done (after a resume: those of the checkpoint)."""
+
+    @property
+    def steps(self) -> int:
+        """Iterations to do in all."""
 
     def rollout(self, policy: Policy, iteration: int) -> list[RolloutGroup]:
         """Sample this iteration's tasks from the live pool, roll each out K times, store the groups, return them in the tasks' order."""

@@ -59,9 +59,9 @@ def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[s
     config_file = folder / "config.toml"
     if not config_file.is_file():
         raise UserError(f"{folder} is no run folder: it has no config.toml")
-    config = load_config(registry, file=config_file, sets=sets)
+    config = load_config(registry, recipe=None, file=config_file, sets=sets)
     with disk_told(folder), hold(folder):
-        store = Store(folder / "run.sqlite")
+        store = Store(folder / "run.sqlite", create=True)
         (folder / "config.toml").write_text(dump_toml(config))
         return drive(config, registry, folder, store, store.checkpoint())
 

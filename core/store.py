@@ -75,7 +75,7 @@ def _told(method: Callable[P, R]) -> Callable[P, R]:
 
 
 class Store:
-    """The run's file. One writer (the run's process); readers may look at any time (WAL)."""
+    """The run's file. One writer (the run's process); readers may look at any time (WAL). `create` makes what is missing."""
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self.path = path
@@ -89,7 +89,7 @@ class Store:
         self._db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
-        if create:
+        if create and not self.rows("SELECT 1 FROM sqlite_master"):
             with self.transaction():
                 for statement in SCHEMA.split(";"):
                     self._db.execute(statement)
