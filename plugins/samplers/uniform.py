@@ -1,0 +1,52 @@
+"""Uniform: passes over the pool, each in a new order, so that every task is visited equally often.
+
+A pass needs no state: the tasks whose last attempt is longest ago come next (those never attempted first); among equals those with fewer
+attempts, then chance. Counting attempts alone would give a batch to nothing but the newly admitted tasks until they had caught up.
+"""
+
+import random
+from typing import ClassVar
+
+from attrs import field, frozen, validators
+
+from coevolve import History, Task, TaskPool, hookimpl
+
+
+@frozen
+class UniformOptions:
+    """Options of the uniform sampler."""
+
+    fresh_share: float = field(default=1.0, validator=[validators.ge(0.0), validators.le(1.0)])
+    """Largest share of a batch for tasks never attempted, while there are others to fill it (1: no limit)."""
+
+
+class Uniform:
+    """Every task equally often: the least recently attempted first."""
+
+    name: ClassVar[str] = "uniform"
+    Options: ClassVar[type] = UniformOptions
+
+    def __init__(self, options: UniformOptions) -> None:
+        self.options = options
+
+    def pick(self, pool: TaskPool, history: History, count: int, rng: random.Random) -> list[Task]:
+        picked: list[Task] = []
+        while len(pool) and len(picked) < count:
+            picked += self._pass(pool, history, min(count - len(picked), len(pool)), rng)
+        return picked
+
+    def _pass(self, pool: TaskPool, history: History, count: int, rng: random.Random) -> list[Task]:
+        order = list(pool)
+        rng.shuffle(order)
+        attempts = history.attempts
+        fresh = [task for task in order if not attempts.get(task.id)]
+        tried = [task for task in order if attempts.get(task.id)]
+        old = sorted(tried, key=lambda task: (attempts[task.id][-1].iteration, len(attempts[task.id])))
+        room = max(int(self.options.fresh_share * count), count - len(old))
+        chosen = fresh[:room]
+        return chosen + old[: count - len(chosen)]
+
+
+@hookimpl
+def coevolve_samplers() -> list[type[Uniform]]:
+    return [Uniform]

@@ -1,0 +1,50 @@
+"""Forgetting: a task that was solved lately and is not solved now (paper, section on signals).
+
+    exists s in H_recent(task, W): s >= 0.5   and   s_now < 0.5
+
+`s_now` is the mean score over the task's K rollouts in one iteration, H_recent its last W attempts before that iteration. The paper
+leaves both open; the mean and W = 5 are this project's choice. Infrastructure faults have no score and take no part.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from attrs import field, frozen, validators
+
+from coevolve import SUCCESS, History, RolloutGroup, Signal, hookimpl
+
+
+@frozen
+class ForgettingOptions:
+    """Options of the forgetting signal."""
+
+    window: int = field(default=5, validator=validators.ge(1))
+    """W: how many of the task's attempts before this one are looked at (iterations; not given in the paper)."""
+
+
+class Forgetting:
+    """One signal for each task and iteration; its strength is the drop from the best recent score to the score now."""
+
+    name: ClassVar[str] = "forgetting"
+    Options: ClassVar[type] = ForgettingOptions
+
+    def __init__(self, options: ForgettingOptions) -> None:
+        self.options = options
+
+    def detect(self, groups: Sequence[RolloutGroup], history: History) -> list[Signal]:
+        found: dict[str, Signal] = {}
+        for group in groups:
+            now = group.mean
+            recent = [attempt.score for attempt in history.recent(group.task.id, group.iteration, self.options.window)]
+            if now is None or now >= SUCCESS or not any(score >= SUCCESS for score in recent):
+                continue
+            evidence = {"recent": recent, "now": now, "scores": list(group.scores), "window": self.options.window}
+            signal = Signal(self.name, group.task.id, group.iteration, min(1.0, max(recent) - now), evidence)
+            if signal.id not in found or found[signal.id].strength < signal.strength:
+                found[signal.id] = signal
+        return list(found.values())
+
+
+@hookimpl
+def coevolve_signals() -> list[type[Forgetting]]:
+    return [Forgetting]

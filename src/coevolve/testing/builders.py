@@ -1,0 +1,71 @@
+"""Tasks, trajectories, groups and feedback for tests, with only what the test cares about spelt out."""
+
+from collections.abc import Iterable, Sequence
+
+from coevolve import (
+    Action,
+    Feedback,
+    History,
+    Message,
+    Outcome,
+    RolloutGroup,
+    Signal,
+    Step,
+    Task,
+    TaskPool,
+    Trajectory,
+)
+
+
+def make_task(task_id: str = "task", environment: str = "stockroom", query: str = "", solution: Sequence[Action] = ()) -> Task:
+    """A task; without a `query` one that is made from its id."""
+    return Task(id=task_id, environment=environment, query=query or f"Do {task_id}.", solution=tuple(solution))
+
+
+def make_trajectory(
+    task_id: str = "task",
+    score: float | None = 1.0,
+    *,
+    iteration: int = 1,
+    index: int = 0,
+    steps: Sequence[Step] = (),
+    patterns: Sequence[str] = (),
+    messages: Sequence[Message] = (),
+) -> Trajectory:
+    """One rollout; a score of None makes it an infrastructure fault."""
+    broken = score is None
+    return Trajectory(
+        task_id=task_id,
+        iteration=iteration,
+        index=index,
+        messages=tuple(messages),
+        steps=tuple(steps),
+        outcome=Outcome.INFRASTRUCTURE_FAULT if broken else Outcome.COMPLETED,
+        score=score,
+        fault="the service is down" if broken else None,
+        patterns=tuple(patterns),
+    )
+
+
+def make_group(
+    task: Task | str = "task",
+    scores: Iterable[float | None] = (1.0, 0.0),
+    *,
+    iteration: int = 1,
+    patterns: Sequence[str] = (),
+    steps: Sequence[Step] = (),
+) -> RolloutGroup:
+    """A rollout group with these scores; every rollout has the same `patterns` and `steps`."""
+    of = make_task(task) if isinstance(task, str) else task
+    rollouts = (
+        make_trajectory(of.id, score, iteration=iteration, index=index, steps=steps, patterns=patterns)
+        for index, score in enumerate(scores)
+    )
+    return RolloutGroup(of, iteration, tuple(rollouts))
+
+
+def make_feedback(
+    pool: Sequence[Task], groups: Sequence[RolloutGroup] = (), signals: Sequence[Signal] = (), *, iteration: int = 10, wanted: int = 16
+) -> Feedback:
+    """Feedback whose history is that of `groups`."""
+    return Feedback(iteration, tuple(signals), tuple(groups), History().with_groups(groups), TaskPool(tuple(pool)), wanted)

@@ -1,0 +1,59 @@
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coevolve import History
+from coevolve.signals.forgetting import Forgetting, ForgettingOptions
+from coevolve.testing import check_signal, make_group
+
+scores = st.one_of(st.sampled_from([0.0, 0.49999, 0.5, 1.0]), st.floats(0, 1))
+
+
+def run(means, window=5):
+    """Signals of one task whose score at iteration i + 1 is means[i]; None is a group of infrastructure faults."""
+    groups = [make_group("t", (mean,), iteration=i + 1) for i, mean in enumerate(means)]
+    return Forgetting(ForgettingOptions(window)).detect(groups, History().with_groups(groups))
+
+
+@given(st.lists(scores, max_size=12), st.integers(1, 6))
+def test_the_formula(means, window):
+    expected = [i + 1 for i, now in enumerate(means) if now < 0.5 and any(score >= 0.5 for score in means[max(0, i - window) : i])]
+    assert [signal.iteration for signal in run(means, window)] == expected
+
+
+@pytest.mark.parametrize(
+    ("means", "iterations"),
+    [
+        ([], []),
+        ([0.0], []),
+        ([0.5, 0.5], []),
+        ([0.5, 0.49], [2]),
+        ([0.49, 0.0], []),
+        ([1.0, None, 0.0], [3]),
+        ([1.0, None], []),
+        ([1.0] + [0.0] * 6, [2, 3, 4, 5, 6]),
+    ],
+)
+def test_edges(means, iterations):
+    assert [signal.iteration for signal in run(means)] == iterations
+
+
+def test_score_now_is_the_mean_of_the_rollouts_that_have_one():
+    groups = [make_group("t", (1.0,), iteration=1), make_group("t", (1.0, 0.0, 0.0, None), iteration=2)]
+    (signal,) = Forgetting(ForgettingOptions()).detect(groups, History().with_groups(groups))
+    assert signal.evidence == {"recent": [1.0], "now": 1 / 3, "scores": [1.0, 0.0, 0.0], "window": 5}
+    assert signal.strength == pytest.approx(2 / 3)
+
+
+def test_attempts_before_these_groups_count():
+    old = History().with_groups([make_group("t", (1.0,), iteration=1)])
+    now = [make_group("t", (0.0,), iteration=11)]
+    assert len(Forgetting(ForgettingOptions()).detect(now, old.with_groups(now))) == 1
+
+
+def test_contract_and_options():
+    check_signal(Forgetting(ForgettingOptions()))
+    with pytest.raises(ValueError):
+        ForgettingOptions(window=0)
+    assert [field.name for field in attrs.fields(ForgettingOptions)] == ["window"]
