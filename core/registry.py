@@ -39,8 +39,8 @@ DEFAULT_PLUGINS = (
     "coevolve.plugins.samplers.learnability",
     "coevolve.plugins.policies.transformers",
     "coevolve.plugins.policies.scripted",
-    "coevolve.plugins.reporters.live",
-    "coevolve.plugins.reporters.plain",
+    "coevolve.plugins.reporters.live:plugin",
+    "coevolve.plugins.reporters.plain:plugin",
 )
 COMPONENT_HOOKS = {f"coevolve_{'policies' if kind == 'policy' else kind + 's'}": kind for kind in KINDS}
 """Hook name -> kind of component."""
@@ -114,8 +114,8 @@ class Registry:
         """The class of that name. UserError when there is none, or when several plugins offer it."""
         offers = self._offers.get((kind, name), [])
         if not offers:
-            broken = [record.name for record in self._records if record.error]
-            hint = f"; broken plugins: {', '.join(broken)}, see `coevolve plugins`" if broken else ""
+            broken = sum(record.error is not None for record in self._records)
+            hint = f"; {broken} broken plugins were skipped, see `coevolve plugins`" if broken else ""
             raise UserError(f"unknown {kind} {name!r}{did_you_mean(name, self.names(kind))}{hint}")
         if len(offers) > 1:
             raise UserError(self._conflict(kind, name))
@@ -196,7 +196,7 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 def _default_sources() -> Iterator[_Source]:
     for path in DEFAULT_PLUGINS:
-        yield _Source(path, "coevolve", __version__, partial(importlib.import_module, path))
+        yield _Source(path.partition(":")[0], "coevolve", __version__, partial(_import, path))
 
 
 def _entry_point_sources() -> Iterator[_Source]:
@@ -209,6 +209,13 @@ def _extra_sources(extra: Iterable[object]) -> Iterator[_Source]:
     for plugin in extra:
         name = getattr(plugin, "__name__", None) or type(plugin).__name__
         yield _Source(name, "in this process", "-", partial(_itself, plugin))
+
+
+def _import(path: str) -> object:
+    """The module of an import path, or with "module:attribute" an object in it."""
+    name, _, attribute = path.partition(":")
+    module = importlib.import_module(name)
+    return getattr(module, attribute) if attribute else module
 
 
 def _itself(plugin: object) -> object:
