@@ -1,0 +1,19 @@
+"""The Berkeley Function Calling Leaderboard's multi-turn tasks as an environment, run without `eval` and without shared state.
+
+The benchmark's data and simulated services are not part of this package: `assets.py` fetches them, pinned by hash.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from coevolve import hookimpl
+
+if TYPE_CHECKING:
+    from coevolve import Environment
+
+
+@hookimpl
+def coevolve_environments() -> "Sequence[type[Environment]]":
+    from .environment import Bfcl
+
+    return [Bfcl]

@@ -1,0 +1,82 @@
+"""New tasks out of executed calls, in the official entry's shape."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from coevolve import Action, Origin, Step, Task
+
+from .apis import Apis
+from .data import make_task, requests
+from .decode import Call, ground_truth
+from .digest import canonical
+
+Turns = list[tuple[str, list[Action]]]
+"""What the user says in each turn, and the calls that do it."""
+
+
+def compose(apis: Apis, start: Task, steps: Sequence[Step], task_id: str, query: str | None, limit: int) -> Task | None:
+    """A task from `start`'s initial state, solved by the steps' actions; None when there is no wording or a turn has over `limit` calls.
+
+    With a `query`: its paragraphs are the turns' requests where they are as many as the steps' turns; otherwise all is one turn. Without:
+    see `reword`.
+    """
+    actions = [step.action for step in steps]
+    if not actions or any(action.name not in apis.functions for action in actions):
+        return None
+    turns = reword(apis, start, actions) if query is None else _divide(query, actions)
+    if any(len(calls) > limit or not text.strip() for text, calls in turns):
+        return None
+    payload = {
+        **start.payload,
+        "id": task_id,
+        "question": [[{"role": "user", "content": text}] for text, _ in turns],
+        "ground_truth": [[str(Call(action.name, dict(action.arguments))) for action in calls] for _, calls in turns],
+    }
+    detail = {"release": start.payload["release"], "category": start.payload["category"]}
+    return make_task(apis, task_id, payload, Origin(kind="composed", parents=(start.id,), detail=detail), query)
+
+
+def _divide(query: str, actions: Sequence[Action]) -> Turns:
+    groups: dict[int, list[Action]] = {}
+    for action in actions:
+        groups.setdefault(action.turn, []).append(action)
+    paragraphs = [part.strip() for part in query.split("\n\n") if part.strip()]
+    if len(paragraphs) == len(groups):
+        return [(text, groups[turn]) for text, turn in zip(paragraphs, sorted(groups), strict=True)]
+    return [(query, list(actions))]
+
+
+def reword(apis: Apis, start: Task, actions: Sequence[Action]) -> Turns:
+    """Words for `actions` from what there is: those turns of `start` that the first actions carry out, then one turn for the others.
+
+    That turn is worded from the functions' documents and the literal arguments; `Action.turn` is not looked at.
+    """
+    turns: Turns = []
+    rest = list(actions)
+    for text, answers in zip(requests(start.payload["question"]), start.payload["ground_truth"], strict=True):
+        calls = [ground_truth(answer, apis.parameters) for answer in answers]
+        if not calls or [_key(action) for action in rest[: len(calls)]] != [_key(call) for call in calls]:
+            break
+        turns.append((text, rest[: len(calls)]))
+        rest = rest[len(calls) :]
+    if rest:
+        wishes = "; then ".join(wish(apis, action) for action in rest)
+        turns.append((f"{'Please also' if turns else 'Please'}: {wishes}.", rest))
+    return turns
+
+
+def wish(apis: Apis, action: Action) -> str:
+    """A call in words: the first sentence of its document, and its arguments."""
+    sentence = apis.functions[action.name].sentence
+    sentence = sentence[:1].lower() + sentence[1:]
+    given = " and ".join(f"{name} {value!r}" for name, value in action.arguments.items())
+    return f"{sentence}, with {given}" if given else sentence
+
+
+def _key(call: Action | Call) -> str:
+    return actions_key([(call.name, call.arguments)])
+
+
+def actions_key(calls: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+    """Canonical text of a sequence of calls: the same for arguments in another order, or 65.0 for 65."""
+    return canonical([[name, dict(arguments)] for name, arguments in calls])

@@ -1,0 +1,217 @@
+"""Prompt-mode answers, `[f(a=1), g(b='x')]`, to calls. Nothing is ever evaluated: the text is parsed and its literals are read off the tree.
+
+Reads what the official decoder reads, its oddities included: a bare name is a string (`a=true` is 'true'), a unary operator always
+negates, a call without keywords as an argument is its own text, dictionary keys are strings. Departures: positional arguments are
+bound to keywords (the official decoder drops them; `positional="drop"` does too); arithmetic works on literals only and within bounds;
+a call nested in an argument is refused with an error result, not executed; bytes and complex numbers do not decode.
+"""
+
+import ast
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+MAX_TEXT = 16_384
+"""Characters of an answer."""
+MAX_NODES = 4_000
+"""Nodes of its syntax tree."""
+MAX_CALLS = 100
+"""Calls in an answer."""
+MAX_BITS = 14_284
+"""Bits of an integer: the most that Python will write out (4,300 digits)."""
+_FILE = "bfcl-answer"
+
+Parameters = Mapping[str, Sequence[str]]
+
+
+class Undecodable(ValueError):
+    """The text is no list of calls; the message says why."""
+
+
+@frozen
+class Call:
+    """A call with literal arguments. A call with a `refusal` is answered with that error and not executed."""
+
+    name: str
+    arguments: dict[str, Any] = field(factory=dict)
+    refusal: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(f'{key}={value!r}' for key, value in self.arguments.items())})"
+
+
+def decode(text: str, parameters: Parameters, positional: str = "bind") -> list[Call]:
+    """The calls in a model's answer; Undecodable when there is no list of calls in it."""
+    if len(text) > MAX_TEXT:
+        raise Undecodable(f"longer than {MAX_TEXT} characters")
+    text = text.strip("`\n ")
+    text = text if text.startswith("[") else "[" + text
+    text = text if text.endswith("]") else text + "]"
+    body = _parse(text.strip().strip("'"))
+    nodes = [body] if isinstance(body, ast.Call) else body.elts if isinstance(body, ast.List | ast.Tuple) else None
+    if nodes is None:
+        raise Undecodable("not a list")
+    if len(nodes) > MAX_CALLS:
+        raise Undecodable(f"more than {MAX_CALLS} calls")
+    try:
+        return [_call(node, parameters, positional) for node in nodes]
+    except (RecursionError, ArithmeticError, TypeError, ValueError) as error:
+        raise error if isinstance(error, Undecodable) else Undecodable(str(error)) from None
+
+
+def ground_truth(text: str, parameters: Parameters) -> Call:
+    """A call as the benchmark's answers write it, or as `str(Call)` does; plain Python literals. ValueError for anything else."""
+    node = _parse(text)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        raise Undecodable(f"no call: {text[:80]}")
+    keywords = {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords if keyword.arg}
+    return _bind(node.func.id, [ast.literal_eval(value) for value in node.args], keywords, parameters)
+
+
+def _parse(text: str) -> ast.expr:
+    _silence()
+    try:
+        tree = ast.parse(text, _FILE, mode="eval")
+        if sum(1 for _ in ast.walk(tree)) > MAX_NODES:
+            raise Undecodable(f"more than {MAX_NODES} parts")
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+        raise error if isinstance(error, Undecodable) else Undecodable(f"{type(error).__name__}: {error}") from None
+    return tree.body
+
+
+def _silence() -> None:
+    """Keep the parser's warnings about a model's text to itself (where warnings are errors, they would change what it reads)."""
+    first = warnings.filters[0] if warnings.filters else None
+    if first is None or getattr(first[3], "pattern", first[3]) != _FILE:
+        warnings.filterwarnings("ignore", module=_FILE)
+
+
+def _call(node: ast.expr, parameters: Parameters, positional: str) -> Call:
+    if not isinstance(node, ast.Call):
+        raise Undecodable("an element is no call")
+    parts, function = [], node.func
+    while isinstance(function, ast.Attribute):
+        parts.append(function.attr)
+        function = function.value
+    if isinstance(function, ast.Name):
+        parts.append(function.id)
+    name = ".".join(reversed(parts))
+    values, keywords = list[Any](), dict[str, Any]()
+    refusal = None
+    for key, part in [(None, part) for part in node.args] + [(keyword.arg or "**", keyword.value) for keyword in node.keywords]:
+        if key is None and positional != "bind":
+            continue
+        try:
+            value = _spoken(_checked(_value(part)))
+        except _Name as spoken:
+            value = ast.unparse(part)
+            refusal = "a call cannot be an argument" if str(spoken) in parameters else f"name '{spoken}' is not defined"
+        if key is None:
+            values.append(value)
+        else:
+            keywords[key] = value
+    return Call(name, keywords, refusal) if refusal else _bind(name, values, keywords, parameters)
+
+
+def _bind(name: str, values: Sequence[Any], keywords: dict[str, Any], parameters: Parameters) -> Call:
+    if not values or name not in parameters:
+        return Call(name, keywords)
+    names = parameters[name]
+    if len(values) > len(names):
+        return Call(name, keywords, f"{name}() takes {len(names)} arguments but {len(values)} were given")
+    bound = dict(zip(names, values, strict=False))
+    if twice := sorted(bound.keys() & keywords.keys()):
+        return Call(name, keywords, f"{name}() got multiple values for argument '{twice[0]}'")
+    return Call(name, bound | keywords)
+
+
+class _Name(Exception):
+    """The official decoder would write the argument as a name or a call of that name, and the official executor look it up."""
+
+
+def _spoken(value: Any) -> Any:
+    """An argument's value after the official decoder's way through text: keys are strings, dictionaries of dictionaries are calls."""
+    if not isinstance(value, dict):
+        return value
+    if not value:
+        raise Undecodable("an empty dictionary")
+    if all(isinstance(inner, dict) for inner in value.values()):
+        raise _Name(next(iter(value)))
+    return {str(key): _spoken(inner) for key, inner in value.items()}
+
+
+def _value(node: ast.expr | None) -> Any:
+    match node:
+        case ast.Constant(value=value):
+            return "..." if value is Ellipsis else value
+        case ast.UnaryOp(operand=ast.Constant(value=value)):
+            return -value  # type: ignore[operator]
+        case ast.List(elts=parts):
+            return [_value(part) for part in parts]
+        case ast.Tuple(elts=parts):
+            return tuple(_value(part) for part in parts)
+        case ast.Dict(keys=keys, values=values):
+            return {_value(key): _value(value) for key, value in zip(keys, values, strict=True)}
+        case ast.BinOp():
+            return _arithmetic(node)
+        case ast.Name(id=name):
+            return name
+        case ast.Call(keywords=[]):
+            return ast.unparse(node)
+        case ast.Call(keywords=keywords):
+            return {ast.unparse(node.func): {keyword.arg: _value(keyword.value) for keyword in keywords}}
+        case ast.Subscript(value=owner, slice=index):
+            return f"{ast.unparse(owner)}[{ast.unparse(index)}]"
+    raise Undecodable(f"{type(node).__name__} is no literal")
+
+
+def _arithmetic(node: ast.expr) -> Any:
+    """A sum, product, quotient or power of literals, refused before it grows beyond what could be written out."""
+    if isinstance(node, ast.UnaryOp):
+        value = _arithmetic(node.operand)
+        return -value if isinstance(node.op, ast.USub) else +value
+    if not isinstance(node, ast.BinOp):
+        if isinstance(node, ast.Constant | ast.List | ast.Tuple):
+            return ast.literal_eval(node)
+        raise Undecodable("arithmetic on something that is no literal")
+    left, right = _arithmetic(node.left), _arithmetic(node.right)
+    if isinstance(node.op, ast.Add) and type(left) is type(right) and isinstance(left, str | list | tuple):
+        return left + right
+    if not isinstance(left, int | float) or not isinstance(right, int | float):
+        raise Undecodable("arithmetic on something that is no number")
+    match node.op:
+        case ast.Add():
+            return _checked(left + right)
+        case ast.Sub():
+            return _checked(left - right)
+        case ast.Mult():
+            return _checked(left * right)
+        case ast.Div():
+            return left / right
+        case ast.FloorDiv():
+            return left // right
+        case ast.Mod():
+            return left % right
+        case ast.Pow() if not isinstance(left, int) or not isinstance(right, int) or left.bit_length() * max(right, 0) <= MAX_BITS:
+            return left**right
+    raise Undecodable(f"{type(node.op).__name__} of {type(left).__name__} and {type(right).__name__}")
+
+
+def _checked(value: Any) -> Any:
+    """`value`, if it holds only what a call may be given."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            _checked(key), _checked(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            _checked(inner)
+    elif isinstance(value, int) and value.bit_length() > MAX_BITS:
+        raise Undecodable("an integer that is too long")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise _Name(repr(value).lstrip("-"))
+    elif value is not None and not isinstance(value, str | int | float):
+        raise Undecodable(f"{type(value).__name__} is no literal of a call")
+    return value

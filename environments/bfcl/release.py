@@ -1,0 +1,45 @@
+"""The releases of the benchmark that can be used; data and simulators differ between them, so every task says its release."""
+
+from attrs import frozen
+
+
+@frozen
+class Release:
+    """One wheel of `bfcl-eval` and how its data files are named."""
+
+    version: str
+    sha256: str
+    prefix: str
+    """Start of the data files' names."""
+
+    @property
+    def requirement(self) -> str:
+        return f"bfcl-eval=={self.version} --hash=sha256:{self.sha256}"
+
+    def entries(self, category: str) -> str:
+        """Path of a category's entries inside the package folder."""
+        return f"data/{self.prefix}_multi_turn_{category}.json"
+
+    def answers(self, category: str) -> str:
+        """Path of a category's ground truths inside the package folder."""
+        return f"data/possible_answer/{self.prefix}_multi_turn_{category}.json"
+
+
+RELEASES = {
+    release.version: release
+    for release in (Release("2026.3.23", "3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a", "BFCL_v4"),)
+}
+DEFAULT = "2026.3.23"
+CATEGORIES = ("base",)
+
+CLASSES = {
+    "GorillaFileSystem": "gorilla_file_system",
+    "MathAPI": "math_api",
+    "MessageAPI": "message_api",
+    "TwitterAPI": "posting_api",
+    "TicketAPI": "ticket_api",
+    "TradingBot": "trading_bot",
+    "TravelAPI": "travel_booking",
+    "VehicleControlAPI": "vehicle_control",
+}
+"""The simulated services by class, with the name of their module and of their file of function documents."""

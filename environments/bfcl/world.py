@@ -1,0 +1,117 @@
+"""The services of one episode: calls in, results as the official executor words them. The episode owns everything that it touches.
+
+A world is loaded once a scenario, then copied by pickling our own objects (about a tenth of loading it anew). Unlike the official executor
+it evaluates nothing, keeps nothing in module globals, copies arguments that the services would keep, and gives a function with
+a list as its default a fresh list each time.
+"""
+
+import copy
+import json
+import pickle
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from attrs import frozen
+
+from coevolve import UserError, did_you_mean
+
+from . import guards
+from .apis import Apis
+from .decode import Call
+from .release import CLASSES
+
+ERROR = "Error during execution: "
+_FORBIDDEN = frozenset({"kill", "exit", "quit", "remove", "unlink", "popen", "Popen", "run"})
+_STATELESS = frozenset({"MathAPI"})
+
+
+@frozen
+class Result:
+    """`text` is what the agent sees, `value` the JSON value behind it, `error` what went wrong (None: nothing)."""
+
+    text: str
+    value: Any
+    error: str | None
+
+
+class World:
+    """Instances of a task's involved classes."""
+
+    def __init__(self, apis: Apis, saved: bytes) -> None:
+        self._apis = apis
+        self.instances: dict[str, Any] = {}
+        self.load(saved)
+
+    def save(self) -> bytes:
+        return pickle.dumps(self.instances, pickle.HIGHEST_PROTOCOL)
+
+    def load(self, saved: bytes) -> None:
+        """Go back to what `save` gave; only ever called with what this process wrote itself."""
+        self.instances = pickle.loads(saved)
+
+    def public(self) -> dict[str, dict[str, Any]]:
+        """What the score looks at: all public attributes of the instances, by class. Live objects."""
+        return {
+            owner: {name: value for name, value in vars(instance).items() if not name.startswith("_")}
+            for owner, instance in self.instances.items()
+        }
+
+    def execute(self, call: Call) -> Result:
+        """Carry out one call. Never raises on account of the call."""
+        try:
+            return _result(self._run(call))
+        except Exception as error:  # noqa: BLE001 - the benchmark shows every error of a call to the agent
+            return Result(f"{ERROR}{error}", None, f"{ERROR}{error}")
+
+    def _run(self, call: Call) -> Any:
+        method = call.name.split(".")[1] if "." in call.name else call.name
+        if method in _FORBIDDEN:
+            raise guards.Refusal(f"Function call {method} is not allowed.")
+        function = self._apis.functions.get(call.name)
+        if function is None or function.owner not in self.instances:
+            raise guards.Refusal(f"name '{call.name.split('.')[0]}' is not defined")
+        if call.refusal is not None:
+            raise guards.Refusal(call.refusal)
+        guards.check_literals(call.arguments)
+        arguments = copy.deepcopy({**function.mutable, **call.arguments})
+        return guards.run(self.instances[function.owner], call.name, arguments)
+
+
+def _result(value: Any) -> Result:
+    """The official wording: a string as it is, a dictionary as JSON where that works, anything else as Python writes it."""
+    if isinstance(value, str):
+        return Result(value, value, None)
+    try:
+        encoded = json.dumps(value)
+        plain = json.loads(encoded, parse_constant=str)
+    except (TypeError, ValueError):
+        encoded = plain = str(value)
+    return Result(encoded if isinstance(value, dict) else str(value), plain, failure(plain))
+
+
+def failure(value: Any) -> str | None:
+    """The error in a result: services report theirs as {"error": ...}, some of them in a list."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, dict) and "error" in value:
+        return str(value["error"])
+    return value if isinstance(value, str) and value.startswith("Error: ") else None
+
+
+@lru_cache(maxsize=1024)
+def _initial(apis: Apis, classes: tuple[str, ...], config: str) -> bytes:
+    instances = {}
+    initial = json.loads(config)
+    for owner in classes:
+        if owner not in CLASSES:
+            raise UserError(f"BFCL has no class {owner!r}{did_you_mean(owner, CLASSES)}")
+        instances[owner] = apis.load(owner)()
+        if owner not in _STATELESS:
+            instances[owner]._load_scenario(initial.get(owner, {}), long_context=False)
+    return pickle.dumps(instances, pickle.HIGHEST_PROTOCOL)
+
+
+def fresh(apis: Apis, classes: Sequence[str], config: str) -> World:
+    """A world in a task's initial state; `config` is its `initial_config` as JSON text."""
+    return World(apis, _initial(apis, tuple(classes), config))
