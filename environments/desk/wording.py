@@ -28,7 +28,7 @@ class Node:
 
 Plan = tuple[Node, ...]
 
-FRAMES = ("Please {all}.", "I need you to {all}.", "Can you {all}?", "Find {first} and use it to {last}.")
+FRAMES = ("Please {all}.", "I need you to {all}.", "Can you {all}?", "Find {first} and {last}.")
 """How the requests of all splits but "test", and all composed ones, are put."""
 HELD_OUT_FRAMES = ("{all}, please.", "Do me a favour and {all}.", "Take {first}, then {last}.")
 """How the requests of split "test" are put."""

@@ -1,0 +1,93 @@
+"""Where the policy's weakness comes from: a demonstrator that errs on a sparse set of compositions.
+
+The demonstrator does everything right but one thing. On a **weak link**, a lookup whose value goes to a certain tool, it asks for a fixed
+wrong form with a fixed probability. Weak links are drawn from a base seed and cluster by the app of the lookup: in WEAK_APPS of the 14 apps
+most links are weak, elsewhere few. A policy trained on its demonstrations knows every tool and most compositions, fails greedily on the weak
+ones, and gets these right now and then when sampled. Nothing else in the package uses this table: it is the recipe of a student, not a
+part of the world.
+"""
+
+import random
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from coevolve import Action
+
+from .calls import DONE, write
+from .tools import LINKS, TOOLS
+from .values import FORMS
+from .wording import Node, Plan
+from .world import Refused, World
+
+WEAK_APPS = 5
+"""Producing apps in which a link is weak with probability WITHIN."""
+WITHIN, ELSEWHERE = 0.72, 0.05
+"""Probability that a link is weak in a weak app, and in another."""
+ERROR = (0.6, 0.85)
+"""Range of the probability of the wrong form on a weak link; greedy fails there, samples succeed at 0.15 to 0.4."""
+
+
+@frozen
+class Habit:
+    """How the demonstrator errs on one weak link."""
+
+    form: str
+    probability: float
+
+
+def weak_links(seed: int) -> Mapping[tuple[str, str], Habit]:
+    """(producer, consumer) -> the habit, for the links that base seed `seed` makes weak."""
+    rng = random.Random(f"weak {seed}")
+    apps = sorted({TOOLS[producer].app for producer, _ in LINKS})
+    weak = set(rng.sample(apps, WEAK_APPS))
+    habits = {}
+    for producer, consumer in LINKS:
+        taker = TOOLS[consumer]
+        form = rng.choice([f for f in FORMS[taker.takes or ""] if f != taker.reads])
+        habit = Habit(form, rng.uniform(*ERROR))
+        if rng.random() < (WITHIN if TOOLS[producer].app in weak else ELSEWHERE):
+            habits[producer, consumer] = habit
+    return habits
+
+
+def links_of(plan: Plan) -> list[tuple[str, str]]:
+    """The links in a plan."""
+    found, nodes = [], list(plan)
+    for node in nodes:
+        if isinstance(node.value, Node):
+            found.append((node.value.spec.name, node.spec.name))
+            nodes.append(node.value)
+    return found
+
+
+def demonstrate(plan: Plan, seed: int, habits: Mapping[tuple[str, str], Habit], rng: random.Random) -> list[tuple[str, str]]:
+    """Calls and observations of one demonstration, in order. A refused call is followed by `done`: the demonstrator gives up."""
+    world, said = World(seed), list[tuple[str, str]]()
+
+    def run(node: Node, taker: str | None) -> str:
+        value = run(node.value, node.spec.name) if isinstance(node.value, Node) else node.value
+        form = node.form
+        habit = habits.get((node.spec.name, taker)) if taker else None
+        if habit is not None and rng.random() < habit.probability:
+            form = habit.form
+        given = {node.spec.entity: node.entity, node.spec.takes: value, "as": form}
+        action = Action(node.spec.name, {name: given[name] for name in node.spec.arguments})
+        try:
+            said.append((write(action), world.call(action)))
+        except Refused as refused:
+            said.append((write(action), f"error: {refused}"))
+            raise
+        return said[-1][1]
+
+    answer = None
+    try:
+        for root in plan:
+            result = run(root, None)
+            answer = result if root.spec.gives else answer
+    except Refused:
+        answer = None
+    said.append((write(Action(DONE, {"answer": answer})), ""))
+    return said
+
+

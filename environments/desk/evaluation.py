@@ -1,0 +1,73 @@
+"""How a policy does on the desk, by the number of weak links that a task needs. A check for its makers; runs are scored by the loop."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from coevolve import Step, Task
+
+from .composing import plan_of
+from .demonstrations import Habit, links_of
+from .environment import Desk, DeskOptions
+from .episode import DeskEpisode
+
+if TYPE_CHECKING:
+    from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+
+LONGEST = 14
+"""Tokens in a completion."""
+
+
+def successes(
+    model: "LlamaForCausalLM", tokenizer: "PreTrainedTokenizerFast", desk: Desk, tasks: Sequence[Task], sampled: bool = False
+) -> list[float]:
+    """The score of one rollout of each task, greedy or sampled at temperature 1 (seed torch first)."""
+    import torch
+
+    episodes = [desk.open(task) for task in tasks]
+    texts = [_render(tokenizer, e.messages) for e in episodes]
+    live = list(range(len(tasks)))
+    while live:
+        inputs = tokenizer([texts[i] for i in live], return_tensors="pt", padding=True, return_token_type_ids=False)
+        with torch.no_grad():
+            out = model.generate(**inputs, max_new_tokens=LONGEST, do_sample=sampled, top_k=0)
+        written = tokenizer.batch_decode(out[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
+        live = [i for i, text in zip(live, written, strict=True) if not _advance(episodes[i], texts, i, text)]
+    return [episode.score() for episode in episodes]
+
+
+def _render(tokenizer: "PreTrainedTokenizerFast", messages: Sequence[object]) -> str:
+    return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+
+
+def _advance(episode: DeskEpisode, texts: list[str], i: int, text: str) -> bool:
+    observation = episode.step(text)
+    texts[i] += f"{text}<end>" + "".join(f"<{m['role']}>{m['content']}<end>" for m in observation.messages) + "<assistant>"
+    return observation.done
+
+
+def weak_in(desk: Desk, task: Task, habits: Mapping[tuple[str, str], Habit]) -> int:
+    """How many weak links the task's solution needs."""
+    episode, steps = desk.open(task), list[Step]()
+    for text in desk.script(task.solution):
+        steps.extend(episode.step(text).steps)
+    return sum(link in habits for link in links_of(plan_of(steps)))
+
+
+def report(model: "LlamaForCausalLM", tokenizer: "PreTrainedTokenizerFast", habits: Mapping[tuple[str, str], Habit]) -> str:
+    """Greedy and sampled success on "train", "dev" and "test", in all and by number of weak links."""
+    import torch
+
+    torch.manual_seed(0)
+    desk, lines = Desk(DeskOptions()), [f"{len(habits)} weak links"]
+    for split in desk.splits():
+        tasks = desk.tasks(split)
+        weak = [weak_in(desk, task, habits) for task in tasks]
+        for sampled in (False, True):
+            scores, by_weak = successes(model, tokenizer, desk, tasks, sampled), defaultdict[int, list[float]](list)
+            for count, score in zip(weak, scores, strict=True):
+                by_weak[count].append(score)
+            parts = "  ".join(f"{n} weak {sum(s) / len(s):.3f} of {len(s)}" for n, s in sorted(by_weak.items()))
+            how = "sampled" if sampled else "greedy"
+            lines.append(f"{split} {how}: {sum(scores) / len(scores):.3f}  ({parts})")
+    return "\n".join(lines)

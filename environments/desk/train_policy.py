@@ -1,0 +1,135 @@
+"""Train the policy that ships with the desk, by supervised steps on noisy demonstrations.
+
+    OMP_NUM_THREADS=1 python -m coevolve.environments.desk.train_policy --out DIR [--seed N] [--steps N]
+
+**Its weakness is made, and made here.** The demonstrator asks for a wrong form on the links that the base seed makes weak (`demonstrations`:
+5 of 14 producing apps, 72 % of their links, 5 % elsewhere, wrong with probability 0.6 to 0.85) and is right everywhere else. The policy
+copies that. Another seed gives another weak set and other weights: several base policies for a study.
+
+The demonstrations are random plans over all tool families and in all frames of wording, as a pretrained model has seen language of every
+kind; the split "test" is held out from the task pools of reinforcement learning, not from this stage. The loss is the mean negative
+log-likelihood of the tokens that the assistant writes, `<end>` included.
+"""
+
+import argparse
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .demonstrations import demonstrate, weak_links
+from .generator import SHAPES, random_plan, word
+from .tokens import END, PAD, make_tokenizer, vocabulary
+from .wording import FRAMES, HELD_OUT_FRAMES
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+
+STEPS, BATCH, RATE, WARMUP = 700, 64, 3e-3, 50
+EXTRA_SHAPES = ("simple, simple", "source action, answer", "simple, source relay action", "source relay relay answer")
+"""Shapes that composed tasks have and seed tasks do not."""
+Row = tuple[list[int], list[int]]
+"""Token ids and the mask that is 1 where the assistant wrote."""
+
+
+def new_model() -> "LlamaForCausalLM":
+    """The untrained policy: Llama, 4 layers of width 128, tied embeddings, float32."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    words = vocabulary()
+    return LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=len(words),
+            hidden_size=128,
+            intermediate_size=320,
+            num_hidden_layers=4,
+            num_attention_heads=4,
+            max_position_embeddings=512,
+            tie_word_embeddings=True,
+            bos_token_id=None,
+            pad_token_id=words.index(PAD),
+            eos_token_id=words.index(END),
+        )
+    )
+
+
+def rows(tokenizer: "PreTrainedTokenizerFast", seed: int) -> Iterator[Row]:
+    """Endless demonstrations as tokens; equal to what the chat template gives for the same messages."""
+    rng, habits = random.Random(f"demonstrations {seed}"), weak_links(seed)
+    ids = {token: i for i, token in enumerate(vocabulary())}
+    user, assistant, end = ids["<user>"], ids["<assistant>"], ids[END]
+
+    def encode(text: str) -> list[int]:
+        return list(tokenizer.backend_tokenizer.encode(text, add_special_tokens=False).ids)
+
+    while True:
+        plan = random_plan(rng, rng.choice(EXTRA_SHAPES) if rng.random() < 0.1 else rng.choices(list(SHAPES), list(SHAPES.values()))[0])
+        tokens = [user, *encode(word(plan, rng, (*FRAMES, *HELD_OUT_FRAMES))), end]
+        mask = [0] * len(tokens)
+        for call, seen in demonstrate(plan, rng.getrandbits(31), habits, rng):
+            said = [*encode(call), end]
+            heard = [user, *encode(seen), end] if seen else []
+            tokens += [assistant, *said, *heard]
+            mask += [0, *[1] * len(said), *[0] * len(heard)]
+        yield tokens, mask
+
+
+def batches(source: Iterator[Row]) -> Iterator[tuple["torch.Tensor", "torch.Tensor"]]:
+    """Ids and labels (-100 where no loss is), rows of about equal length together."""
+    import torch
+
+    while True:
+        chunk = sorted((next(source) for _ in range(16 * BATCH)), key=lambda row: len(row[0]))
+        order = list(range(0, len(chunk), BATCH))
+        random.Random(len(chunk[0][0])).shuffle(order)
+        for at in order:
+            group = chunk[at : at + BATCH]
+            width = len(group[-1][0])
+            ids = torch.tensor([[*tokens, *[0] * (width - len(tokens))] for tokens, _ in group])
+            mask = torch.tensor([[*flags, *[0] * (width - len(flags))] for _, flags in group])
+            yield ids, ids.masked_fill(mask == 0, -100)
+
+
+def train(seed: int, steps: int, verbose: bool = True) -> "tuple[LlamaForCausalLM, PreTrainedTokenizerFast]":
+    """The trained policy and its tokenizer."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    torch.manual_seed(seed)
+    tokenizer, model = make_tokenizer(), new_model()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda i: min((i + 1) / WARMUP, 1 - (i - WARMUP) / (steps - WARMUP + 1), 1.0))
+    source, began = batches(rows(tokenizer, seed)), time.process_time()
+    for step in range(steps):
+        ids, labels = next(source)
+        wanted = labels[:, 1:] != -100
+        hidden = model.model(input_ids=ids).last_hidden_state[:, :-1][wanted]
+        loss = cross_entropy(model.lm_head(hidden), labels[:, 1:][wanted])
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        optimizer.zero_grad()
+        if verbose and (step + 1) % 50 == 0:
+            print(f"step {step + 1}: loss {loss.item():.3f}, {time.process_time() - began:.0f} CPU s", flush=True)
+    return model.eval(), tokenizer
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Train the desk's policy on noisy demonstrations.")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write the model and tokenizer to")
+    parser.add_argument("--seed", type=int, default=0, help="base seed: the weak set and the weights")
+    parser.add_argument("--steps", type=int, default=STEPS, help="optimiser steps")
+    arguments = parser.parse_args()
+    model, tokenizer = train(arguments.seed, arguments.steps)
+    model.save_pretrained(arguments.out)
+    tokenizer.save_pretrained(arguments.out)
+    from .evaluation import report
+
+    print(report(model, tokenizer, weak_links(arguments.seed)))
+
+
+if __name__ == "__main__":
+    main()
