@@ -91,6 +91,12 @@ class World:
             self.done.append([name, dict(given)])
         return {"ok": True}
 
+    def copy(self) -> "World":
+        """A world of its own in the same state."""
+        new = copy.copy(self)
+        new.stock, new.done = dict(self.stock), list(self.done)
+        return new
+
     def digest(self) -> str:
         text = json.dumps([self.items, self.people, self.stock, sorted(map(json.dumps, self.done))])
         return hashlib.sha256(text.encode()).hexdigest()
@@ -140,10 +146,11 @@ class StockroomEpisode:
         return float(self._goal is not None and self._world.digest() == self._goal)
 
     def snapshot(self) -> Any:
-        return copy.deepcopy((self._world, self._calls, self._over))
+        return self._world.copy(), self._calls, self._over
 
     def restore(self, snapshot: Any) -> None:
-        self._world, self._calls, self._over = copy.deepcopy(snapshot)
+        world, self._calls, self._over = snapshot
+        self._world = world.copy()
 
     def state(self) -> str:
         return self._world.digest()
@@ -215,7 +222,7 @@ def _word(steps: Sequence[Step]) -> str | None:
             source[step.result["reference"]] = (given["as"], given.get("item", given.get("person")))
             unused.add(step.result["reference"])
             continue
-        whole = [use(given[key], key) for key in given if key in ("code", "barcode", "badge", "address")]
+        whole = [use(given[key], key) for key in ("code", "barcode", "badge", "address") if key in given]
         if None in whole:
             return None
         if name == "stock.count":
@@ -237,12 +244,22 @@ def _word(steps: Sequence[Step]) -> str | None:
     return None if unused or not parts else f"Please {', then '.join(parts)}."
 
 
+def _needed(steps: Sequence[Step]) -> list[Step]:
+    """The steps without the lookups and counts that no later step uses."""
+    kept: list[Step] = []
+    for step in reversed([step for step in steps if step.error is None]):
+        found = step.result.get("reference", step.result.get("count"))
+        if found is None or any(found in later.action.arguments.values() for later in kept):
+            kept.append(step)
+    return kept[::-1]
+
+
 def _family(actions: Sequence[Action]) -> str:
     return " ".join(f"{action.name}[{action.arguments.get('as', '')}]" for action in actions)
 
 
 def _held_out(actions: Sequence[Action]) -> bool:
-    return zlib.crc32(_family(actions).encode()) % 4 == 0
+    return zlib.crc32(f"12 {_family(actions)}".encode()) % 4 == 0
 
 
 @frozen
@@ -299,10 +316,11 @@ class Stockroom:
         return (*(json.dumps({"tool": action.name, "arguments": dict(action.arguments)}) for action in actions), "")
 
     def compose(self, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
-        worded = _word(steps)
+        needed = _needed(steps)
+        worded = _word(needed)
         if worded is None:
             return None
-        return Task(task_id, self.name, query or worded, worded, tuple(step.action for step in steps), dict(start.payload))
+        return Task(task_id, self.name, query or worded, worded, tuple(step.action for step in needed), dict(start.payload))
 
     def keys(self, task: Task) -> TaskKeys:
         actions = json.dumps([[action.name, dict(action.arguments)] for action in task.solution], sort_keys=True)

@@ -1,0 +1,264 @@
+"""The pool's door: a candidate is admitted by execution alone (paper, section 3; the checks themselves are this project's).
+
+In this order, cheapest first: form, text, two replays of the solution, duplicates and held-out tasks by actions, end state and family,
+then what must not be accepted: doing nothing, the parent's solution, the solution without one call, the solution with an argument changed.
+Dropping a call or changing an argument is only held against a task when the world ends differently (or the call was the last one): a
+scorer that looks at the end state cannot see a lookup that was skipped.
+"""
+
+import copy
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, ClassVar
+
+import attrs
+from attrs import field, frozen, validators
+
+from coevolve import SUCCESS, Action, CandidateTask, Environment, Message, Step, Task, TaskPool, Verdict, hookimpl
+
+from .known import Index
+from .similarity import text_of
+
+
+class Reason(StrEnum):
+    """Why a candidate was refused."""
+
+    MALFORMED = "malformed"
+    """No query, no solution, another environment, an id that is taken, or values that are not JSON."""
+    DUPLICATE_TEXT = "duplicate_text"
+    HELD_OUT_TEXT = "held_out_text"
+    CALL_FAILED = "call_failed"
+    """A call of the solution failed, or the solution could not be carried out to its end."""
+    REPLAY_DIFFERS = "replay_differs"
+    """Two replays gave other observations or another end state."""
+    NOT_SOLVED = "not_solved"
+    """The scorer does not accept the solution."""
+    NO_EFFECT = "no_effect"
+    """The solution changes nothing and tells nothing that the request does not say."""
+    DUPLICATE_ACTIONS = "duplicate_actions"
+    DUPLICATE_END_STATE = "duplicate_end_state"
+    HELD_OUT_ACTIONS = "held_out_actions"
+    HELD_OUT_END_STATE = "held_out_end_state"
+    HELD_OUT_FAMILY = "held_out_family"
+    SOLVED_BY_NOTHING = "solved_by_nothing"
+    SOLVED_BY_WRONG = "solved_by_wrong"
+    ENVIRONMENT_ERROR = "environment_error"
+    """The environment raised: an infrastructure fault, which proves nothing about the task."""
+
+
+class Refused(Exception):
+    """Ends a validation with its reason."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason, self.detail = reason, detail
+
+
+@frozen
+class ExecutionOptions:
+    """Options of the execution validator."""
+
+    similarity: float = field(default=75.0, validator=[validators.ge(0.0), validators.le(100.0)])
+    """Similarity of texts with equal content words from which they are near duplicates (token sort ratio, 0 to 100)."""
+    max_completions: int = field(default=200, validator=validators.ge(1))
+    """Completions after which a replay is given up."""
+    mutations: int = field(default=8, validator=validators.ge(1))
+    """How many calls are dropped and how many arguments changed, at most, to see that a wrong solution is refused."""
+
+
+@frozen
+class _Replay:
+    steps: tuple[Step, ...]
+    messages: tuple[Message, ...]
+    start: str
+    state: str
+    score: float
+    fault: str | None
+
+    @property
+    def solved(self) -> bool:
+        return self.score >= SUCCESS
+
+
+class Execution:
+    """Accepts what replays, has an effect, is new, is not held out, and is solved by its solution and by nothing less."""
+
+    name: ClassVar[str] = "execution"
+    Options: ClassVar[type] = ExecutionOptions
+
+    def __init__(self, options: ExecutionOptions) -> None:
+        self.options = options
+        self._environment: Environment | None = None
+        self._pool: Index
+        self._held_out: Index
+
+    def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
+        try:
+            self._refresh(environment, pool, held_out)
+            self._check(candidate.task, environment, pool)
+        except Refused as refused:
+            return Verdict(False, refused.reason, refused.detail)
+        except Exception as error:  # noqa: BLE001 - whatever the environment raises is an infrastructure fault, never an acceptance
+            return Verdict(False, Reason.ENVIRONMENT_ERROR, f"{type(error).__name__}: {error}")
+        return Verdict(True, "accepted")
+
+    def _refresh(self, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> None:
+        if environment is not self._environment:
+            self._pool, self._held_out = Index(environment, ordered=True), Index(environment, ordered=False)
+            self._environment = environment
+        self._pool.update(pool.tasks)
+        self._held_out.update(held_out)
+
+    def _check(self, task: Task, environment: Environment, pool: TaskPool) -> None:
+        self._form(task, environment)
+        self._text(task)
+        right = self._replay(environment, task)
+        self._replays(environment, task, right)
+        self._newness(task, environment)
+        self._nothing(environment, task)
+        self._wrong(environment, task, right, pool)
+
+    def _form(self, task: Task, environment: Environment) -> None:
+        problem = None
+        if not task.query.strip():
+            problem = "it has no query"
+        elif not task.solution:
+            problem = "it has no solution"
+        elif task.environment != environment.name:
+            problem = f"it is for the environment {task.environment!r}"
+        elif self._pool.holds(task.id) or self._held_out.holds(task.id):
+            problem = f"the id {task.id} is taken"
+        else:
+            try:
+                json.dumps([dict(task.payload), [[action.name, dict(action.arguments), action.turn] for action in task.solution]])
+            except (TypeError, ValueError, RecursionError) as error:
+                problem = f"its values are not JSON: {error}"
+        if problem:
+            raise Refused(Reason.MALFORMED, problem)
+
+    def _text(self, task: Task) -> None:
+        text = text_of(task.query)
+        if same := self._held_out.same_text(text, self.options.similarity):
+            raise Refused(Reason.HELD_OUT_TEXT, same)
+        if same := self._pool.same_text(text, self.options.similarity):
+            raise Refused(Reason.DUPLICATE_TEXT, same)
+
+    def _replays(self, environment: Environment, task: Task, right: _Replay) -> None:
+        failed = next((step for step in right.steps if step.error is not None), None)
+        if failed is not None:
+            raise Refused(Reason.CALL_FAILED, f"{failed.action.name}: {failed.error}")
+        if right.fault is not None:
+            raise Refused(Reason.CALL_FAILED, right.fault)
+        if len(right.steps) < len(task.solution):
+            raise Refused(Reason.CALL_FAILED, f"{len(right.steps)} of {len(task.solution)} calls were carried out")
+        if self._replay(environment, task) != right:
+            raise Refused(Reason.REPLAY_DIFFERS, "two replays gave other observations or another end state")
+        if not right.solved:
+            raise Refused(Reason.NOT_SOLVED, f"the solution scores {right.score:g}")
+        told = any(_tells(step.result, task.query) for step in right.steps)
+        if right.state == right.start and not told:
+            raise Refused(Reason.NO_EFFECT, "the state is as at the start and no call tells anything new")
+
+    def _newness(self, task: Task, environment: Environment) -> None:
+        keys = environment.keys(task)
+        for reason, same in (
+            (Reason.HELD_OUT_FAMILY, self._held_out.same_family(keys)),
+            (Reason.HELD_OUT_ACTIONS, self._held_out.same_actions(keys)),
+            (Reason.HELD_OUT_END_STATE, self._held_out.same_end(keys)),
+            (Reason.DUPLICATE_ACTIONS, self._pool.same_actions(keys)),
+            (Reason.DUPLICATE_END_STATE, self._pool.same_end(keys)),
+        ):
+            if same is not None:
+                raise Refused(reason, f"as in {same}")
+
+    def _nothing(self, environment: Environment, task: Task) -> None:
+        if self._replay(environment, task, [""] * self.options.max_completions).solved:
+            raise Refused(Reason.SOLVED_BY_NOTHING, "the scorer accepts an episode without a call")
+
+    def _wrong(self, environment: Environment, task: Task, right: _Replay, pool: TaskPool) -> None:
+        parent = next((known for known in pool if known.id in task.origin.parents[:1]), None)
+        if parent is not None and parent.solution != task.solution and self._accepts(environment, task, parent.solution):
+            raise Refused(Reason.SOLVED_BY_WRONG, f"the scorer accepts the solution of {parent.id}")
+        count, effective, last = len(task.solution), [], True
+        for index in reversed(range(max(0, count - self.options.mutations), count)):
+            tried = self._try(environment, task, [*task.solution[:index], *task.solution[index + 1 :]])
+            if tried is None:
+                continue
+            if tried.solved and (last or tried.state != right.state):
+                raise Refused(Reason.SOLVED_BY_WRONG, f"the scorer accepts it without {task.solution[index].name}")
+            if last or tried.state != right.state:
+                effective.append(index)
+            last = False
+        budget = self.options.mutations
+        for index in effective:
+            for changed in _altered(task.solution[index]):
+                if budget == 0:
+                    return
+                budget -= 1
+                tried = self._try(environment, task, [*task.solution[:index], changed, *task.solution[index + 1 :]])
+                if tried is not None and tried.solved and (tried.state != right.state or _result(tried, index) != _result(right, index)):
+                    raise Refused(Reason.SOLVED_BY_WRONG, f"the scorer accepts {changed.name} with other arguments")
+
+    def _accepts(self, environment: Environment, task: Task, actions: Sequence[Action]) -> bool:
+        tried = self._try(environment, task, actions)
+        return tried is not None and tried.solved
+
+    def _try(self, environment: Environment, task: Task, actions: Sequence[Action]) -> _Replay | None:
+        """The replay of other actions; None when the environment cannot write them down, or writes what it writes for the solution."""
+        try:
+            texts = environment.script(actions)
+        except (ValueError, TypeError, LookupError):
+            return None
+        if texts == environment.script(task.solution):
+            return None  # an ending call such as "done", which `script` adds by itself
+        return self._replay(environment, task, texts)
+
+    def _replay(self, environment: Environment, task: Task, texts: Sequence[str] | None = None) -> _Replay:
+        steps: list[Step] = []
+        messages: list[Message] = []
+        fault = None
+        with environment.open(task) as episode:
+            start = episode.state()
+            for text in (environment.script(task.solution) if texts is None else texts)[: self.options.max_completions]:
+                seen = episode.step(text)
+                steps += seen.steps
+                messages += seen.messages
+                fault = fault or seen.fault
+                if seen.done:
+                    break
+            return _Replay(tuple(steps), tuple(messages), start, episode.state(), episode.score(), fault)
+
+
+def _tells(result: Any, query: str) -> bool:
+    """Whether a result holds a value that the request does not."""
+    if isinstance(result, Mapping):
+        return any(_tells(value, query) for value in result.values())
+    if isinstance(result, list | tuple):
+        return any(_tells(value, query) for value in result)
+    return result is not None and not isinstance(result, bool) and str(result).strip() != "" and str(result) not in query
+
+
+def _result(replay: _Replay, index: int) -> Any:
+    return (replay.steps[index].result, replay.steps[index].error) if index < len(replay.steps) else None
+
+
+def _altered(action: Action) -> Iterator[Action]:
+    """The action with one argument changed, for each argument that can be."""
+    for key, value in action.arguments.items():
+        changed: Any = None
+        if isinstance(value, bool):
+            changed = not value
+        elif isinstance(value, int | float):
+            changed = value + 1
+        elif isinstance(value, str):
+            changed = f"{value}x"
+        elif isinstance(value, list) and value:
+            changed = copy.deepcopy(value[:-1])
+        if changed is not None:
+            yield attrs.evolve(action, arguments={**action.arguments, key: changed})
+
+
+@hookimpl
+def coevolve_validators() -> list[type[Execution]]:
+    return [Execution]
