@@ -3,17 +3,16 @@
 The benchmark's data and simulated services are not part of this package: `assets.py` fetches them, pinned by hash.
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from coevolve import hookimpl
 
 if TYPE_CHECKING:
-    from coevolve import Environment
+    from .environment import Bfcl
 
 
 @hookimpl
-def coevolve_environments() -> "Sequence[type[Environment]]":
+def coevolve_environments() -> "list[type[Bfcl]]":
     from .environment import Bfcl
 
     return [Bfcl]

@@ -45,7 +45,7 @@ class ThreadPrecision(threading.local):
     """What the math service uses of mpmath, with a context of its own in each thread."""
 
     def __init__(self) -> None:
-        import mpmath
+        import mpmath  # type: ignore[import-untyped] # it ships none
 
         self.mp = mpmath.MPContext()
 

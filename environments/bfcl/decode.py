@@ -1,4 +1,4 @@
-"""Prompt-mode answers, `[f(a=1), g(b='x')]`, to calls. Nothing is ever evaluated: the text is parsed and its literals are read off the tree.
+"""Prompt-mode answers, `[f(a=1), g(b='x')]`, to calls. Nothing is evaluated: the text is parsed, literals are read off the tree.
 
 Reads what the official decoder reads, its oddities included: a bare name is a string (`a=true` is 'true'), a unary operator always
 negates, a call without keywords as an argument is its own text, dictionary keys are strings. Departures: positional arguments are

@@ -1,10 +1,12 @@
 """The environment: BFCL multi-turn tasks, their splits, and what signals, synthesizers and validators ask of it."""
 
+import json
 from collections.abc import Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from attrs import frozen
 
@@ -30,7 +32,7 @@ the reference's state of all services and all of the reference's results, those 
 
 
 @frozen
-class Options:
+class BfclOptions:
     """The table [environment.bfcl] of a run's configuration."""
 
     release: str = DEFAULT
@@ -51,9 +53,9 @@ class Bfcl:
     """BFCL multi-turn in prompt mode. Nothing is fetched or loaded before the first use."""
 
     name: ClassVar[str] = NAME
-    Options: ClassVar[type[Options]] = Options
+    Options: ClassVar[type[Any]] = BfclOptions
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: BfclOptions) -> None:
         for field, known in (("release", RELEASES), ("category", CATEGORIES), ("doc_style", STYLES), ("positional", _POSITIONAL)):
             if (value := getattr(options, field)) not in known:
                 raise UserError(f"environment.bfcl.{field}: unknown {value!r}{did_you_mean(str(value), known)}")
@@ -73,7 +75,8 @@ class Bfcl:
 
     @cached_property
     def _splits(self) -> dict[str, list[int]]:
-        return assign({index: task.payload["involved_classes"] for index, task in self._tasks.items()}, self.options.split_seed)
+        classes = {index: task.payload["involved_classes"] for index, task in self._tasks.items()}
+        return assign(classes, {index: _solution(task) for index, task in self._tasks.items()}, self.options.split_seed)
 
     def splits(self) -> tuple[str, ...]:
         return SPLITS
@@ -116,12 +119,10 @@ class Bfcl:
 
     def keys(self, task: Task) -> TaskKeys:
         """Carries out the solution in a fresh world. The family is the scenario that the task starts from."""
-        import json
-
         world = fresh(self.apis, tuple(task.payload["involved_classes"]), json.dumps(task.payload["initial_config"]))
         results = [world.execute(Call(action.name, dict(action.arguments))).text for action in task.solution]
         return TaskKeys(
-            actions=actions_key([(action.name, action.arguments) for action in task.solution]),
+            actions=_solution(task),
             end_state=digest([world.public(), sorted(results)]),
             family=f"scenario:{task.payload['scenario']}",
         )
@@ -145,11 +146,13 @@ class Bfcl:
 
     @classmethod
     def doctor(cls) -> list[str]:
-        from importlib.util import find_spec
-
         release = RELEASES[DEFAULT]
         found = assets.importable(release) or assets.fetched(release)
         lines = [] if found else [assets.describe(release)]
         if find_spec("mpmath") is None:
             lines.append("mpmath is missing; run: pip install 'coevolve[bfcl]'")
         return lines
+
+
+def _solution(task: Task) -> str:
+    return actions_key([(action.name, action.arguments) for action in task.solution])

@@ -1,4 +1,4 @@
-"""System prompts in prompt mode: the official one (from the benchmark's own template), and a compact one that a small model has room for."""
+"""System prompts in prompt mode: the official one (from the benchmark's own template), and a compact one that fits small models."""
 
 import copy
 import json

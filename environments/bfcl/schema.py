@@ -11,24 +11,22 @@ _TYPES = {"dict": "object", "float": "number", "tuple": "array", "any": None}
 
 
 def tools(apis: Apis) -> tuple[Tool, ...]:
-    """All functions. A parameter that another function of its class returns under the same name has that name as `format`."""
-    returned = {
-        owner: {name for document in documents for name in document.get("response", {}).get("properties", {})}
-        for owner, documents in apis.documents.items()
-    }
-    return tuple(_tool(function, returned[function.owner]) for function in apis.functions.values())
+    """All functions. What one function of a class returns and another takes under the same name has that name as its `format`."""
+    found = []
+    for documents in apis.documents.values():
+        taken = {name for document in documents for name in document["parameters"]["properties"]}
+        given = {name for document in documents for name in document["response"].get("properties", {})}
+        found += [_tool(apis.functions[document["name"]], taken & given) for document in documents]
+    return tuple(found)
 
 
 def _tool(function: Function, linked: set[str]) -> Tool:
-    parameters, returns = _schema(function.document["parameters"]), function.document.get("response")
-    for name, detail in parameters.get("properties", {}).items():
-        if name in linked and detail.get("type") != "boolean":
-            detail["format"] = name
-    found = None if returns is None else _schema(returns)
-    for name, detail in (found or {}).get("properties", {}).items():
-        if name in linked and detail.get("type") != "boolean":
-            detail["format"] = name
-    return Tool(function.name, function.description, parameters, found, function.owner)
+    schemas = [_schema(function.document["parameters"]), _schema(function.document["response"])]
+    for schema in schemas:
+        for name, detail in schema.get("properties", {}).items():
+            if name in linked and detail.get("type") != "boolean":
+                detail["format"] = name
+    return Tool(function.name, function.description, schemas[0], schemas[1], function.owner)
 
 
 def _schema(detail: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Splits of the scenarios. Variants of a scenario share its initial state, so a split is by scenario, never by row or category.
 
-Each kind of scenario (its set of involved classes) is spread evenly: 5 : 1 : 4 for train, dev and test (100, 20, 80 of 200). The benchmark is ordered by
-class, so its two unshuffled halves train and test on different services; they are here under their own names only.
+Each kind of scenario (its set of involved classes) is spread evenly, 5 : 1 : 4 over train, dev and test (100, 20, 80 of 200); scenarios
+with the same solution go together. The benchmark is ordered by class, so its two unshuffled halves train and test on different
+services; they are here under their own names only.
 """
 
 import random
@@ -11,17 +12,34 @@ SPLITS = ("train", "dev", "test", "all", "first_half", "second_half")
 _PATTERN = ("train", "test", "train", "test", "train", "dev", "train", "test", "train", "test")
 
 
-def assign(scenarios: Mapping[int, Sequence[str]], seed: int) -> dict[str, list[int]]:
-    """Scenario indices by split; `scenarios` maps an index to its involved classes."""
+def assign(scenarios: Mapping[int, Sequence[str]], solutions: Mapping[int, str], seed: int) -> dict[str, list[int]]:
+    """Scenario indices by split; `scenarios` maps an index to its involved classes, `solutions` to its canonical solution."""
     rng = random.Random(seed)
     kinds: dict[tuple[str, ...], list[int]] = {}
     for index in sorted(scenarios):
         kinds.setdefault(tuple(sorted(scenarios[index])), []).append(index)
     shuffled = [index for kind in sorted(kinds) for index in rng.sample(kinds[kind], len(kinds[kind]))]
-    found: dict[str, list[int]] = {name: [] for name in SPLITS}
-    for place, index in enumerate(shuffled):
-        found[_PATTERN[place % len(_PATTERN)]].append(index)
-        found["all"].append(index)
-    for index in scenarios:
-        found["first_half" if index < len(scenarios) // 2 else "second_half"].append(index)
-    return {name: sorted(indices) for name, indices in found.items()}
+    split = {index: _PATTERN[place % len(_PATTERN)] for place, index in enumerate(shuffled)}
+    _unite(split, {index: set(scenarios[index]) for index in scenarios}, solutions)
+    found = {name: sorted(index for index in split if split[index] == name) for name in SPLITS}
+    half = len(scenarios) // 2
+    found["all"] = sorted(scenarios)
+    found["first_half"], found["second_half"] = found["all"][:half], found["all"][half:]
+    return found
+
+
+def _unite(split: dict[int, str], kinds: Mapping[int, set[str]], solutions: Mapping[int, str]) -> None:
+    """Bring scenarios with one solution into one split, each in exchange for another scenario of its kind."""
+    groups: dict[str, list[int]] = {}
+    for index, solution in solutions.items():
+        groups.setdefault(solution, []).append(index)
+    alone = {group[0] for group in groups.values() if len(group) == 1}
+    for group in groups.values():
+        home = split[group[0]]
+        for index in group[1:]:
+            if split[index] != home:
+                for other in sorted(alone):
+                    if split[other] == home and kinds[other] == kinds[index]:
+                        split[other] = split[index]
+                        break
+                split[index] = home
