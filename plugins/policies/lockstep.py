@@ -1,0 +1,172 @@
+"""The token loop: samples the next completion of many conversations at once and keeps their key-value cache between turns.
+
+Written for small models on CPUs, where a general `generate` spends most of its time around the model: no conversation is prefilled
+twice, equal prompts (the K rollouts of a task) are prefilled once, and a row that has finished leaves the batch.
+"""
+
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from coevolve import Sampling, UserError
+
+from .draw import draw, uniforms
+from .ragged_cache import RaggedCache
+
+KEPT_ATTENTION = ("sdpa", "eager")
+
+
+class Row(Protocol):
+    """What the loop needs of a conversation: all its token ids, of which the last ones may not be in the cache yet."""
+
+    ids: list[int]
+    row: int
+
+    def wrote(self, token: int, logp: float) -> None:
+        """Take a sampled token: appends it to `ids`."""
+
+
+class Lockstep:
+    """Samples from `model`, a causal language model of transformers or one wrapped by peft.
+
+    Raises UserError for a model whose attention cannot be driven with a cache of uneven rows.
+    """
+
+    def __init__(self, model: Any, eos: frozenset[int], pad: int, max_context: int, autocast: torch.dtype | None = None) -> None:
+        self.model, self.eos, self.pad, self.max_context, self._autocast = model, eos, pad, max_context, autocast
+        self._config = model.config.get_text_config()
+        inner = model.get_base_model() if hasattr(model, "peft_config") else model
+        # transformers renames the argument in the middle of the supported range and warns about the old name
+        self._cache_argument = "cache" if "cache" in inspect.signature(type(inner).forward).parameters else "past_key_values"
+        self._cache: RaggedCache | None = None
+        self._rows: list[Row] = []
+        self._weights = -1
+        self._check()
+
+    def complete(self, rows: Sequence[Row], sampling: Sampling) -> list[bool]:
+        """Sample until the end token, `sampling.max_new_tokens` or the context's end; False for a row without room for a token."""
+        room = [self.max_context - len(row.ids) for row in rows]
+        live = [row for row, left in zip(rows, room, strict=True) if left > 0]
+        if live:
+            try:
+                with self._inference():
+                    self._sample(live, sampling)
+            except BaseException:  # the cache may be ahead of the rows now
+                self._cache = None
+                raise
+        return [left > 0 for left in room]
+
+    @contextmanager
+    def _inference(self) -> Iterator[None]:
+        """No gradients, no dropout; every module that was in training is so again afterwards."""
+        training = [module for module in self.model.modules() if module.training]
+        device = self.model.device.type
+        try:
+            self.model.eval()
+            with torch.no_grad(), torch.autocast(device, dtype=self._autocast, enabled=self._autocast is not None):
+                yield
+        finally:
+            for module in training:
+                module.training = True
+
+    def _sample(self, live: Sequence[Row], sampling: Sampling) -> None:
+        logits = self._start(live, sampling.max_new_tokens)
+        active = self._rows[: len(live)]
+        limit = [min(sampling.max_new_tokens, self.max_context - len(row.ids)) for row in active]
+        uniform = uniforms(sampling.seed, [row.row for row in active], [len(row.ids) for row in active], max(limit)).to(logits.device)
+        for step in range(max(limit)):
+            tokens, logps = draw(logits, uniform[:, step], sampling.temperature)
+            for row, token, logp in zip(active, tokens.tolist(), logps.tolist(), strict=True):
+                row.wrote(token, logp)
+            going = [row.ids[-1] not in self.eos and step + 1 < most for row, most in zip(active, limit, strict=True)]
+            order = self._keep(going)
+            if not order:
+                break
+            if len(order) < len(active) or order != list(range(len(order))):
+                active, limit, uniform = self._rows[: len(order)], [limit[n] for n in order], uniform[order]
+            logits = self._forward([row.ids[-1:] for row in active])
+
+    def _start(self, live: Sequence[Row], new_tokens: int) -> Tensor:
+        """Bring the cache up to each row's last token; the logits that follow it, in the order of `self._rows`."""
+        weights = sum(p._version for p in self.model.parameters())
+        known = {id(row): n for n, row in enumerate(self._rows)}
+        if self._cache is None or weights != self._weights or not all(id(row) in known for row in live):
+            self._weights = weights
+            return self._prefill(live, new_tokens)
+        wanted = {id(row) for row in live}
+        self._keep([id(row) in wanted for row in self._rows])
+        held = self._cache.lengths[: len(live)].tolist()
+        return self._forward([row.ids[n:] for row, n in zip(self._rows, held, strict=False)])
+
+    def _prefill(self, live: Sequence[Row], new_tokens: int) -> Tensor:
+        distinct: dict[tuple[int, ...], int] = {}
+        source = [distinct.setdefault(tuple(row.ids), len(distinct)) for row in live]
+        self._rows = list(live)
+        self._cache = RaggedCache(self._config.num_hidden_layers, len(distinct), self.model.device)
+        self._cache.reserve(min(max(len(row.ids) for row in live) + new_tokens, self.max_context))
+        logits = self._forward(list(distinct))
+        if len(distinct) == len(live):
+            return logits
+        index = torch.tensor(source, device=logits.device)
+        self._cache.select(index)
+        return logits[index]
+
+    def _keep(self, going: Sequence[bool]) -> list[int]:
+        """Move the rows that go on in front of those that do not; the old places of the rows that are now in front."""
+        assert self._cache is not None
+        count = sum(going)
+        order = list(range(len(going)))
+        behind = [n for n in range(count) if not going[n]]
+        ahead = [n for n in range(count, len(going)) if going[n]]
+        self._cache.swap(behind, ahead)
+        for a, b in zip(behind, ahead, strict=True):
+            self._rows[a], self._rows[b] = self._rows[b], self._rows[a]
+            order[a], order[b] = order[b], order[a]
+        return order[:count]
+
+    def _forward(self, tokens: Sequence[Sequence[int]]) -> Tensor:
+        """Feed the first rows their next tokens; the logits after the last token of each, (rows, vocabulary)."""
+        assert self._cache is not None
+        ids, positions = self._cache.place(tokens, self.pad)
+        seen: Tensor = torch.arange(self._cache.places.width, device=ids.device) <= positions[:, None, :, None]
+        if self._config._attn_implementation == "eager":
+            seen = torch.zeros(seen.shape, dtype=self.model.dtype, device=ids.device).masked_fill(~seen, torch.finfo(self.model.dtype).min)
+        out = self.model(
+            input_ids=ids,
+            attention_mask=seen,
+            position_ids=positions,
+            use_cache=True,
+            logits_to_keep=1,
+            **{self._cache_argument: self._cache},
+        )
+        logits: Tensor = out.logits[:, -1]
+        return logits
+
+    def _check(self) -> None:
+        """Compare with a plain forward pass, so that a model with other ideas about masks or caches is refused and never goes wrong."""
+        name, attention = type(self.model).__name__, self._config._attn_implementation
+        if attention not in KEPT_ATTENTION:
+            raise UserError(f"{name} uses {attention} attention; load it with attn_implementation='sdpa' or 'eager'")
+        window = getattr(self._config, "sliding_window", None) if getattr(self._config, "use_sliding_window", True) else None
+        if window and window < self.max_context:
+            raise UserError(f"{name} attends to the last {window} tokens only: set policy.max_context to {window} or less")
+        vocabulary = self._config.vocab_size
+        rows = [[(7 * n + 3 * r) % vocabulary for n in range(length)] for r, length in enumerate((9, 6))]
+        try:
+            with self._inference():
+                self._cache = RaggedCache(self._config.num_hidden_layers, 2, self.model.device)
+                self._forward([row[:-2] for row in rows])
+                logits = self._forward([rows[0][-2:], rows[1][-2:-1]])
+                logits[1] = self._forward([rows[0][-1:], rows[1][-1:]])[1]
+                plain = torch.stack([self.model(input_ids=torch.tensor([row], device=self.model.device)).logits[0, -1] for row in rows])
+        except (RuntimeError, ValueError, TypeError, AttributeError, IndexError) as error:
+            raise UserError(f"{name} cannot be sampled by policy 'transformers': {type(error).__name__}: {error}") from error
+        finally:
+            self._cache = None
+        gap = (logits.float() - plain.float()).abs().max().item()
+        if not gap < (1e-3 if logits.dtype == torch.float32 else 0.1) * (1 + plain.float().abs().max().item()):
+            raise UserError(f"{name} cannot be sampled by policy 'transformers': its cached logits differ by {gap:.2g} from a plain pass")

@@ -1,0 +1,124 @@
+"""Where a model's name leads: a folder, a folder inside a package, a converted GGUF, or the hub; always safetensors, never code."""
+
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from coevolve import UserError, did_you_mean
+
+CONVERTED = ("smollm2-135m-instruct",)
+_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+
+
+def locate(name: str) -> str:
+    """The folder or hub name that `name` stands for; raises UserError when there is none.
+
+    `name` is a local folder, "pkg:PACKAGE/FOLDER", a name in CONVERTED, or a model's name on the hub.
+    """
+    if name.startswith("pkg:"):
+        return str(_in_package(name))
+    if name in CONVERTED:
+        from .smollm2 import converted
+
+        return str(converted())
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return str(_complete(folder, name))
+    if not _HUB_NAME.fullmatch(name) or folder.is_file():
+        raise UserError(
+            f"there is no model folder {name!r}; policy.model is a folder, a hub name, 'pkg:PACKAGE/FOLDER' or {CONVERTED[0]!r}"
+        )
+    return name
+
+
+def _in_package(name: str) -> Path:
+    package, _, inside = name.removeprefix("pkg:").partition("/")
+    try:
+        folder = Path(str(files(package).joinpath(inside)))
+    except (ImportError, TypeError, ValueError) as error:
+        raise UserError(f"policy.model {name!r} names a package that cannot be imported: {error}") from error
+    if not folder.is_dir():
+        raise UserError(f"policy.model {name!r}: package {package!r} has no folder {inside!r}; install it unzipped, or name another model")
+    return _complete(folder, name)
+
+
+def _complete(folder: Path, name: str) -> Path:
+    if not (folder / "config.json").is_file():
+        raise UserError(f"{name!r} is no model folder: it holds no config.json; name the folder that save_pretrained wrote")
+    if not list(folder.glob("*.safetensors")):
+        raise UserError(f"{name!r} holds no *.safetensors; save the model with save_pretrained, pickled weights are not loaded")
+    return folder
+
+
+def device_and_dtype(device: str, dtype: str) -> tuple[str, Any]:
+    """Resolve "auto": the first GPU that there is, bfloat16 where it can, float32 on CPUs."""
+    import torch
+
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    known = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+    if dtype == "auto":
+        able = device.startswith("cuda") and torch.cuda.is_bf16_supported()
+        return device, known["bfloat16" if able else "float32"]
+    if dtype not in known:
+        raise UserError(f"policy.dtype {dtype!r} is unknown{did_you_mean(dtype, ['auto', *known])}")
+    return device, known[dtype]
+
+
+def load_model(path: str, device: str, dtype: Any) -> Any:
+    """A causal language model in evaluation mode on `device`; UserError when it cannot be read whole."""
+    from transformers import AutoModelForCausalLM
+
+    with reading(path):
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            path, dtype=dtype, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+        )
+        model, report = loaded
+        if missing := sorted(report["missing_keys"]):
+            raise UserError(f"model {path!r} is incomplete: {len(missing)} weights are missing, {missing[0]} first; fetch it again")
+        try:
+            model.to(device).eval()
+        except (RuntimeError, AssertionError) as error:
+            raise UserError(f"policy.device {device!r} cannot be used: {_line(error)}") from error
+    return model
+
+
+def load_tokenizer(path: str, chat_template: str = "") -> Any:
+    """The model's tokenizer, padding on the left; `chat_template` is the file of a template to use instead of its own."""
+    from transformers import AutoTokenizer
+
+    with reading(path):
+        tokenizer = AutoTokenizer.from_pretrained(path, padding_side="left", trust_remote_code=False)
+    if tokenizer.eos_token_id is None:
+        raise UserError(f"the tokenizer of model {path!r} has no end token, so no completion would ever end; choose an instruct model")
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    if chat_template:
+        try:
+            tokenizer.chat_template = Path(chat_template).expanduser().read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"policy.chat_template {chat_template!r} cannot be read: {_line(error)}") from error
+    return tokenizer
+
+
+class reading:
+    """Turns what goes wrong while `path` is read into one line that names it."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception) and not isinstance(error, UserError):
+            if Path(self._path).is_dir():
+                fix = "fetch or save it again"
+            else:
+                fix = "check the name and the connection to the hub, or name a local folder"
+            raise UserError(f"model {self._path!r} cannot be read ({type(error).__name__}: {_line(error)}); {fix}") from error
+
+
+def _line(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return text if len(text) <= 200 else text[:200] + "..."

@@ -1,0 +1,78 @@
+"""Policy "scripted": plays given texts instead of sampling; for tests, baselines and for seeing an environment work without a model.
+
+[policy]
+name = "scripted"
+source = "solution"       # or: source = "texts", texts = ["calendar.list()", "answer('3')"]
+"""
+
+from collections.abc import Sequence
+from itertools import cycle
+from typing import Any, ClassVar
+
+from attrs import define, frozen
+
+from coevolve import Environment, Message, Sampling, Task, Tokens, UserError, did_you_mean, hookimpl
+
+
+@frozen
+class ScriptedOptions:
+    """Where the texts come from."""
+
+    source: str = "solution"
+    """"solution": the task's own solution as the environment writes it; "texts": those below."""
+    texts: tuple[str, ...] = ()
+    """Played in order in every conversation, from the beginning again after the last."""
+
+
+@define
+class ScriptedConversation:
+    """Plays its texts; has no token ids, so it cannot be trained on."""
+
+    messages: list[Message]
+    script: Any
+    """Iterator of texts."""
+    tokens: Tokens | None = None
+
+    def observe(self, messages: Sequence[Message]) -> None:
+        self.messages.extend(messages)
+
+
+class Scripted:
+    """With source "solution" it needs `bind(environment)` before the first conversation; past the end of a solution it says ""."""
+
+    name: ClassVar[str] = "scripted"
+    Options: ClassVar[type[Any]] = ScriptedOptions
+
+    def __init__(self, options: ScriptedOptions) -> None:
+        if options.source not in ("solution", "texts"):
+            raise UserError(f"policy.source {options.source!r} is unknown{did_you_mean(options.source, ['solution', 'texts'])}")
+        if options.source == "texts" and not options.texts:
+            raise UserError('policy.texts is empty; give the texts to play, or set policy.source = "solution"')
+        self.options = options
+        self._environment: Environment | None = None
+
+    def bind(self, environment: Environment) -> None:
+        """Name the environment whose `script` turns solutions into texts."""
+        self._environment = environment
+
+    def begin(self, task: Task, messages: Sequence[Message], tools: Sequence[dict[str, Any]] | None, row: int) -> ScriptedConversation:
+        if self.options.source == "texts":
+            return ScriptedConversation(list(messages), cycle(self.options.texts))
+        if self._environment is None:
+            raise UserError('policy "scripted" with source "solution" needs bind(environment) before it plays')
+        return ScriptedConversation(list(messages), iter(self._environment.script(task.solution)))
+
+    def complete(self, conversations: Sequence[Any], sampling: Sampling) -> list[str | None]:
+        """The next text of each conversation; `sampling` has no influence."""
+        texts: list[str | None] = []
+        for conversation in conversations:
+            text = next(conversation.script, "")
+            conversation.messages.append({"role": "assistant", "content": text})
+            texts.append(text)
+        return texts
+
+
+@hookimpl
+def coevolve_policies() -> list[type[Scripted]]:
+    """Register."""
+    return [Scripted]

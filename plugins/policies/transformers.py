@@ -1,0 +1,168 @@
+"""Policy "transformers": samples from a local causal language model, token by token in lockstep.
+
+    [policy]
+    name = "transformers"
+    model = "pkg:coevolve.environments.desk/policy"     # or a folder, a hub name, "smollm2-135m-instruct"
+    device = "auto"
+    dtype = "auto"
+    max_context = 0
+
+Sampled ids, masks and log-probabilities are kept as they were drawn; the environment's messages are appended as token suffixes.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+from attrs import define, field, frozen
+
+from coevolve import Message, Sampling, Task, Tokens, hookimpl
+
+
+@frozen
+class TransformersOptions:
+    """Which model, and where it runs."""
+
+    model: str = "pkg:coevolve.environments.desk/policy"
+    """A folder of safetensors, a name on the hub, "pkg:PACKAGE/FOLDER" for a folder in a package, or "smollm2-135m-instruct"."""
+    device: str = "auto"
+    """A torch device; "auto" is the first GPU, else the CPU."""
+    dtype: str = "auto"
+    """"float32" or "bfloat16"; "auto" is bfloat16 on GPUs that have it, else float32 (slow CPUs lose fifty-fold with bfloat16)."""
+    max_context: int = 0
+    """Tokens of a whole conversation; 0 is the model's own limit."""
+    chat_template: str = ""
+    """File of a Jinja chat template to use instead of the model's; needed where that one rewrites earlier turns."""
+
+
+@define(eq=False)
+class TokenConversation:
+    """An episode's messages and, beside them, its token ids as sampled. `ids` is the prompt followed by the completion."""
+
+    messages: list[Message]
+    ids: list[int]
+    row: int
+    policy: "TransformersPolicy"
+    tools: Sequence[dict[str, Any]] | None
+    prompt_length: int
+    mask: list[int] = field(factory=list)
+    logprobs: list[float] = field(factory=list)
+
+    @property
+    def tokens(self) -> Tokens:
+        ids = tuple(self.ids)
+        return Tokens(ids[: self.prompt_length], ids[self.prompt_length :], tuple(self.mask), tuple(self.logprobs))
+
+    def wrote(self, token: int, logp: float) -> None:
+        self.ids.append(token)
+        self.mask.append(1)
+        self.logprobs.append(logp)
+
+    def observe(self, messages: Sequence[Message]) -> None:
+        self.messages.extend(messages)
+        policy = self.policy
+        added = policy.chat.suffix(messages, self.tools, self.ids[-1], self.ids[-1] in policy.eos)
+        self.ids += added
+        self.mask += [0] * len(added)
+        self.logprobs += [0.0] * len(added)
+
+
+class TransformersPolicy:
+    """Loads its model when it is first needed. `path` and `tokenizer` do not load it, so a trainer can load its own."""
+
+    name: ClassVar[str] = "transformers"
+    Options: ClassVar[type[Any]] = TransformersOptions
+
+    def __init__(self, options: TransformersOptions) -> None:
+        self.options = options
+        self.temperature: float | None = None
+        """Of the last completions; None before the first."""
+
+    @classmethod
+    def of(cls, model: Any, tokenizer: Any, options: TransformersOptions) -> Self:
+        """A policy over a live model: what it samples follows every update of the weights."""
+        policy = cls(options)
+        policy.tokenizer = tokenizer
+        policy.model = model
+        return policy
+
+    def over(self, model: Any) -> Self:
+        """This policy with another model in it, a live one."""
+        return self.of(model, self.tokenizer, self.options)
+
+    @cached_property
+    def path(self) -> str:
+        """The folder or hub name that `options.model` stands for; UserError when there is none."""
+        from .models import locate
+
+        return locate(self.options.model)
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        from .models import load_tokenizer
+
+        return load_tokenizer(self.path, self.options.chat_template)
+
+    @cached_property
+    def placement(self) -> tuple[str, Any]:
+        """Device and dtype that the model computes in."""
+        from .models import device_and_dtype
+
+        return device_and_dtype(self.options.device, self.options.dtype)
+
+    def load(self, dtype: Any = None) -> Any:
+        """Another copy of the model, with weights in `dtype` (None: the dtype that it computes in)."""
+        from .models import load_model
+
+        device, own = self.placement
+        return load_model(self.path, device, dtype or own)
+
+    @cached_property
+    def model(self) -> Any:
+        return self.load()
+
+    @cached_property
+    def chat(self) -> Any:
+        from .chat import ChatFormat
+
+        return ChatFormat(self.tokenizer, self.options.model)
+
+    @cached_property
+    def eos(self) -> frozenset[int]:
+        """Ids that end a completion: the tokenizer's and those that the model declares."""
+        declared = getattr(self.model.generation_config, "eos_token_id", None)
+        listed = [] if declared is None else [declared] if isinstance(declared, int) else list(declared)
+        return frozenset([self.tokenizer.eos_token_id, *listed])
+
+    @cached_property
+    def engine(self) -> Any:
+        from .lockstep import Lockstep
+
+        limit = getattr(self.model.config.get_text_config(), "max_position_embeddings", None) or 2048
+        asked = self.options.max_context
+        dtype = self.placement[1]
+        autocast = dtype if dtype != self.model.dtype else None
+        return Lockstep(self.model, self.eos, self.tokenizer.pad_token_id, min(asked, limit) if asked else limit, autocast)
+
+    def begin(self, task: Task, messages: Sequence[Message], tools: Sequence[dict[str, Any]] | None, row: int) -> TokenConversation:
+        ids = self.chat.prompt(messages, tools)
+        return TokenConversation(list(messages), list(ids), row, self, tools, len(ids))
+
+    def complete(self, conversations: Sequence[Any], sampling: Sampling) -> list[str | None]:
+        """Sample each conversation's next completion up to an end token, which is part of its tokens but not of the text."""
+        self.temperature = sampling.temperature
+        before = [len(conversation.ids) for conversation in conversations]
+        fits = self.engine.complete(conversations, sampling)
+        texts: list[str | None] = []
+        for conversation, start, fit in zip(conversations, before, fits, strict=True):
+            text = self.tokenizer.decode(conversation.ids[start:], skip_special_tokens=True) if fit else None
+            if text is not None:
+                conversation.messages.append({"role": "assistant", "content": text})
+            texts.append(text)
+        return texts
+
+
+@hookimpl
+def coevolve_policies() -> list[type[TransformersPolicy]]:
+    """Register."""
+    return [TransformersPolicy]

@@ -1,0 +1,337 @@
+"""Trainer "grpo": group-relative policy optimisation (paper, section 3) on TRL's GRPOTrainer.
+
+    J(theta) = (1 / sum_k |tau_k|) sum_k sum_t CLIP(r_{k,t}(theta), A_k, eps)  -  beta * D_KL[pi_theta || pi_ref]
+    A_k = (R_k - mean R) / (std R + 1e-4) over the K rollouts of a task; t runs over the tokens that the policy wrote
+
+Departures: by default the normaliser covers the whole batch of tasks (equal for one task; veRL, which the paper used, does the same), and
+`exact_group_normaliser` restores the formula; D_KL is estimated per token by exp(d) - d - 1 with d = log pi_ref - log pi_theta; the
+standard deviation is the unbiased one. Rollouts that were infrastructure faults are left out of mean, deviation, loss and KL.
+
+    [trainer]
+    name = "grpo"
+    learning_rate = 3e-4
+    beta = 0.2
+
+TRL drives, by one `train()` call over a dataset of tickets ("iteration:slot"); the tasks themselves are picked from the live pool when a
+ticket comes up, so an evolved pool is used by the very next iteration.
+"""
+
+import logging
+import os
+import shutil
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+from attrs import frozen
+
+from coevolve import CoevolveError, LoopState, Policy, RolloutGroup, RunInfo, UserError, did_you_mean, hookimpl
+
+SCHEDULES = ("constant", "linear", "cosine")
+
+
+@frozen
+class GrpoOptions:
+    """Defaults suit the desk's small policy; for models of billions of weights see the paper: learning rate 1e-6."""
+
+    learning_rate: float = 3e-4
+    """Of AdamW."""
+    schedule: str = "constant"
+    """Of the learning rate over the run: "constant", "linear" or "cosine"."""
+    warmup: int = 0
+    """Optimiser steps of linear warm-up."""
+    beta: float = 0.2
+    """Weight of the KL term; 0 needs no reference model."""
+    epsilon: float = 0.2
+    """Clipping range of the importance ratio; acts only with `num_iterations` above 1."""
+    num_iterations: int = 1
+    """Optimiser steps on each batch of rollouts (mu in the GRPO paper)."""
+    micro_batch: int = 0
+    """Rows a forward and backward pass; 0 is the whole batch. Gradients are accumulated, so it changes memory, not the update."""
+    temperature: float = 1.0
+    """Of the sampling; must be the run's, since the loss is of the distribution that was sampled from."""
+    max_grad_norm: float = 1.0
+    weight_decay: float = 0.0
+    exact_group_normaliser: bool = False
+    """One normaliser a task instead of one for the batch."""
+    gradient_checkpointing: bool = False
+    lora_rank: int = 0
+    """0 trains all weights."""
+    lora_alpha: float = 32.0
+    lora_targets: tuple[str, ...] = ()
+    """Names of the modules that get an adapter; () is every linear layer but the head."""
+
+
+class Grpo:
+    """Needs a policy with weights here: `path`, `tokenizer`, `placement`, `load`, `over` and `temperature` as in policy "transformers"."""
+
+    name: ClassVar[str] = "grpo"
+    Options: ClassVar[type[Any]] = GrpoOptions
+
+    def __init__(self, options: GrpoOptions) -> None:
+        if options.schedule not in SCHEDULES:
+            raise UserError(f"trainer.schedule {options.schedule!r} is unknown{did_you_mean(options.schedule, SCHEDULES)}")
+        if options.num_iterations < 1:
+            raise UserError(f"trainer.num_iterations is {options.num_iterations}; it must be at least 1")
+        self.options = options
+        self._policy: Any = None
+        self._run: Any = None
+        self._trainer: Any = None
+
+    def setup(self, policy: Policy, run: RunInfo) -> None:
+        """Check that `policy` has weights to train and that the run's numbers fit together; loads nothing large."""
+        if not all(hasattr(policy, wanted) for wanted in ("path", "load", "over")):
+            raise UserError(f"policy {policy.name!r} has no weights to train; choose policy.name = \"transformers\"")
+        if run.rollouts < 2:
+            raise UserError(f"rollouts is {run.rollouts}, but advantages are relative to a task's other rollouts; set it to at least 2")
+        rows, micro = run.batch * run.rollouts, self.options.micro_batch
+        if micro and rows % micro:
+            raise UserError(f"trainer.micro_batch {micro} does not divide the {rows} rows of an iteration (batch * rollouts)")
+        self._policy, self._run = policy, run
+        _ = self._policy.path, self._policy.tokenizer
+
+    def policy(self) -> Policy:
+        live: Policy = self._policy if self._trainer is None else self._trainer.live_policy
+        return live
+
+    def train(self, loop: LoopState, resume_from: Path | None) -> None:
+        """One optimiser step (or `num_iterations`) for each of the loop's remaining iterations."""
+        if loop.iteration and resume_from is None:
+            raise CoevolveError(f"the loop stands at iteration {loop.iteration}, but there is no checkpoint to go on from")
+        if loop.iteration >= loop.steps:
+            return
+        with _quiet():
+            self._trainer = self._build(loop)
+            self._trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
+
+    def save_policy(self, folder: Path) -> None:
+        """Write model and tokenizer as one folder of safetensors; adapters are merged into a copy of the weights."""
+        import copy
+
+        with _quiet():
+            model = self._policy.load() if self._trainer is None else self._trainer.accelerator.unwrap_model(self._trainer.model)
+            if hasattr(model, "peft_config"):
+                model = copy.deepcopy(model).merge_and_unload()
+            model.save_pretrained(folder)
+            self._policy.tokenizer.save_pretrained(folder)
+
+    def _build(self, loop: LoopState) -> Any:
+        os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+        import torch
+        from datasets import Dataset
+
+        from .trl_grpo import PackedGrpoTrainer
+
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1 or torch.cuda.device_count() > 1:
+            raise UserError('trainer "grpo" trains in one process on one device; start it without torchrun, with CUDA_VISIBLE_DEVICES=0')
+        session = _Session(self, loop)
+        dtype = self._policy.placement[1]
+        # Full training keeps float32 weights (small updates vanish in bfloat16) and computes in the policy's dtype.
+        model = self._policy.load(dtype if self.options.lora_rank else torch.float32)
+        tickets = [f"{iteration}:{slot}" for iteration in range(1, loop.steps + 1) for slot in range(self._run.batch)]
+        trainer = PackedGrpoTrainer(
+            model=model,
+            reward_funcs=session.scores,
+            args=self._arguments(dtype == torch.bfloat16),
+            train_dataset=Dataset.from_dict({"prompt": tickets}),
+            processing_class=self._policy.tokenizer,
+            callbacks=[session.callback()],
+            peft_config=self._adapter(),
+            rollout_func=session.rollout,
+            exact_group_normaliser=self.options.exact_group_normaliser,
+        )
+        trainer.live_policy = self._policy.over(trainer.model)
+        session.trainer = trainer
+        return trainer
+
+    def _arguments(self, bf16: bool) -> Any:
+        """TRL's settings; those that only repeat its defaults are here because the objective hangs on them."""
+        from trl import GRPOConfig
+
+        options, run = self.options, self._run
+        rows = run.batch * run.rollouts
+        micro = options.micro_batch or rows
+        return GRPOConfig(
+            output_dir=str(Path(run.folder) / "checkpoints"),
+            seed=run.seed,
+            # the objective
+            loss_type="dapo",
+            scale_rewards="group",
+            importance_sampling_level="token",
+            epsilon=options.epsilon,
+            beta=options.beta,
+            use_bias_correction_kl=False,
+            num_iterations=options.num_iterations,
+            mask_truncated_completions=False,
+            temperature=options.temperature,
+            disable_dropout=True,
+            # one iteration is one batch of rollouts
+            num_generations=run.rollouts,
+            per_device_train_batch_size=micro,
+            gradient_accumulation_steps=rows // micro,
+            steps_per_generation=rows // micro,
+            num_train_epochs=1,
+            shuffle_dataset=False,
+            # the optimiser
+            learning_rate=options.learning_rate,
+            lr_scheduler_type=options.schedule if options.schedule != "constant" or not options.warmup else "constant_with_warmup",
+            warmup_steps=options.warmup,
+            weight_decay=options.weight_decay,
+            max_grad_norm=options.max_grad_norm,
+            optim="adamw_torch",
+            # the machine
+            bf16=bf16,
+            use_cpu=self._policy.placement[0] == "cpu",
+            gradient_checkpointing=options.gradient_checkpointing,
+            dataloader_pin_memory=False,
+            # saving and reporting are the loop's business
+            save_strategy="no",
+            logging_strategy="steps",
+            logging_steps=options.num_iterations,
+            logging_nan_inf_filter=False,
+            report_to=[],
+            disable_tqdm=True,
+        )
+
+    def _adapter(self) -> Any:
+        if not self.options.lora_rank:
+            return None
+        from peft import LoraConfig
+
+        return LoraConfig(
+            r=self.options.lora_rank,
+            lora_alpha=self.options.lora_alpha,
+            target_modules=list(self.options.lora_targets) or "all-linear",
+            lora_dropout=0.0,
+            task_type="CAUSAL_LM",
+        )
+
+
+class _Session:
+    """One `train` call: TRL's hooks on one side, the loop's three calls on the other."""
+
+    def __init__(self, owner: Grpo, loop: LoopState) -> None:
+        self.options, self._run, self._tokenizer, self.loop = owner.options, owner._run, owner._policy.tokenizer, loop
+        self.trainer: Any = None
+        self._rows: dict[str, list[Any]] = {}
+        self._iteration = 0
+        self._committed: list[Path] = []
+
+    def rollout(self, prompts: list[str], trainer: Any) -> dict[str, list[Any]]:
+        """TRL's `rollout_func`: the rows for one iteration's tickets, each repeated K times."""
+        iteration = int(prompts[0].partition(":")[0])
+        if iteration != self._iteration:
+            policy = trainer.live_policy
+            groups = self.loop.rollout(policy, iteration)
+            self._rows = self._as_rows(groups, iteration)
+            self._iteration = iteration
+            if policy.temperature is not None and policy.temperature != self.options.temperature:
+                raise UserError(
+                    f"rollouts are sampled at temperature {policy.temperature}, but trainer.temperature is {self.options.temperature}; "
+                    "set them equal, or the loss is of another distribution than the one that was sampled from"
+                )
+        return dict(self._rows)
+
+    def _as_rows(self, groups: Sequence[RolloutGroup], iteration: int) -> dict[str, list[Any]]:
+        from .trl_grpo import rows_for_trl
+
+        run = self._run
+        sizes = [len(group.trajectories) for group in groups]
+        if sizes != [run.rollouts] * run.batch:
+            raise CoevolveError(f"iteration {iteration}: {run.batch} groups of {run.rollouts} rollouts were due, these came: {sizes}")
+        trajectories = [trajectory for group in groups for trajectory in group.trajectories]
+        if any(t.score is not None and t.tokens is None for t in trajectories):
+            raise UserError("the rollouts have no token ids, so nothing can be trained; the policy must give them")
+        rows = rows_for_trl([t.tokens for t in trajectories], [t.score for t in trajectories], self._tokenizer.pad_token_id)
+        if not any(map(sum, rows["env_mask"])):
+            broken = [t.fault or "no reason given" for t in trajectories if t.score is None]
+            why = f"{len(broken)} of {len(trajectories)} rollouts were infrastructure faults" + (f" ({broken[0]})" if broken else "")
+            rest = "" if len(broken) == len(trajectories) else "; the others had no room for a completion: raise policy.max_context"
+            raise CoevolveError(f"iteration {iteration} has no token to train on: {why}{rest}")
+        return dict(rows)
+
+    @staticmethod
+    def scores(prompts: list[str], completions: list[str], *, score: list[float | None], **_: Any) -> list[float | None]:
+        """TRL's reward function: the scores that came with the rollouts."""
+        return score
+
+    def logged(self, logs: dict[str, Any]) -> bool:
+        """The update of an iteration is done; True when a checkpoint is due."""
+        named = {
+            "loss": "loss",
+            "reward": "reward",
+            "reward_std": "reward_std",
+            "zero_advantage_groups": "frac_reward_zero_std",
+            "kl": "kl",
+            "entropy": "entropy",
+            "clip_ratio": "clip_ratio/region_mean",
+            "grad_norm": "grad_norm",
+            "learning_rate": "learning_rate",
+        }
+        metrics = {name: float(logs[key]) for name, key in named.items() if logs.get(key) is not None}
+        metrics["logprob_gap"] = self.trainer.take_gap()
+        metrics["trained_tokens"] = float(sum(map(sum, self._rows["env_mask"])))
+        return self.loop.after(self._iteration, metrics)
+
+    def finite(self, model: Any) -> None:
+        """Refuse an update whose gradient is not finite."""
+        import torch
+
+        if not all(bool(torch.isfinite(p.grad).all()) for p in model.parameters() if p.grad is not None):
+            raise CoevolveError(f"iteration {self._iteration}: the gradient is not finite")
+
+    def saved(self, folder: Path) -> None:
+        """Commit the complete checkpoint, then drop all but this and the one before."""
+        self.loop.commit(self._iteration, folder)
+        self._committed = [*self._committed[-1:], folder]
+        for other in folder.parent.glob("checkpoint-*"):
+            if other not in self._committed:
+                shutil.rmtree(other, ignore_errors=True)
+
+    def callback(self) -> Any:
+        from transformers import TrainerCallback
+
+        session = self
+
+        class LoopCallback(TrainerCallback):
+            def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+                session.finite(kwargs["model"])
+
+            def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
+                if "loss" in logs:  # TRL also logs a summary at the end
+                    control.should_save = session.logged(logs)
+
+            def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+                session.saved(Path(args.output_dir) / f"checkpoint-{state.global_step}")
+
+        return LoopCallback()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No advice and no progress bars from the libraries below; the loop's observers report."""
+    from transformers.utils import logging as chatter
+
+    level, bars = chatter.get_verbosity(), chatter.is_progress_bar_enabled()
+    trl_log = logging.getLogger("trl")
+    trl_level = trl_log.level
+    try:
+        chatter.set_verbosity_error()
+        chatter.disable_progress_bar()
+        trl_log.setLevel(logging.ERROR)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="You are using 'rollout_func'")
+            yield
+    finally:
+        chatter.set_verbosity(level)
+        trl_log.setLevel(trl_level)
+        if bars:
+            chatter.enable_progress_bar()
+
+
+@hookimpl
+def coevolve_trainers() -> list[type[Grpo]]:
+    """Register."""
+    return [Grpo]

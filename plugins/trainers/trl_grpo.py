@@ -1,0 +1,122 @@
+"""TRL's GRPOTrainer with the few things that this project needs otherwise.
+
+The objective is TRL's own; what is added around it:
+- rows are packed: padding on the left is cut off and rows of like length share a forward pass, so positions are those of sampling and
+  uneven trajectories cost what they are long (TRL pads every micro-batch to the longest row of the whole batch);
+- the gap between the sampled log-probabilities and the trainer's own is measured over every iteration's batch;
+- optionally each group gets a normaliser of its own, as in the paper's formula for one task (TRL's covers the whole batch);
+- a loss or gradient that is not finite stops the run before it can spoil the weights.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from trl import GRPOTrainer
+
+from coevolve import CoevolveError
+
+PASS_ROWS = 32
+"""Rows of like length that share a forward pass; measured on a small model, larger passes leave the processor's cache."""
+
+
+class PackedGrpoTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
+    """`exact_group_normaliser`: see `group_scale`."""
+
+    def __init__(self, *args: Any, exact_group_normaliser: bool = False, **kwargs: Any) -> None:
+        self._exact = exact_group_normaliser
+        self._gap = [0.0, 0.0]
+        self._own: Tensor | None = None
+        super().__init__(*args, **kwargs)
+
+    def _send_telemetry(self) -> None:
+        """Nothing is sent anywhere."""
+
+    def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+        """A checkpoint is not published, so it needs no card."""
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        output: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        if self._exact:
+            tokens = (output["completion_mask"] * output["tool_mask"]).sum(dim=1)
+            output["advantages"] = output["advantages"] * group_scale(tokens, self.num_generations)
+        return output
+
+    def _get_per_token_logps_and_entropies(
+        self,
+        model: Any,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        logits_to_keep: int,
+        batch_size: int | None = None,
+        **options: Any,
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """Log-probabilities (rows, logits_to_keep) of the last columns, by passes over packed rows; 0 where there is no token."""
+        rows, width = input_ids.shape
+        starts = attention_mask.argmax(dim=1)
+        lengths = attention_mask.sum(dim=1)
+        prompts = width - logits_to_keep - starts
+        size = min(PASS_ROWS, batch_size or rows)
+        found, order, aux = [], lengths.argsort(stable=True), []
+        for part in order.split(size):
+            longest, least = int(lengths[part].max()), int(prompts[part].min())
+            columns = (starts[part, None] + torch.arange(longest, device=part.device)).clamp(max=width - 1)
+            real = (torch.arange(longest, device=part.device) < lengths[part, None]).long()
+            ids = input_ids[part].gather(1, columns) * real
+            kept = longest - least
+            *both, loss = super()._get_per_token_logps_and_entropies(model, ids, real, kept, **options)
+            index = prompts[part, None] + torch.arange(logits_to_keep, device=part.device) - least
+            outside = index >= lengths[part, None] - least
+            index = index.clamp(max=kept - 1)
+            found.append([None if x is None else x.gather(1, index).masked_fill(outside, 0.0) for x in both])
+            aux.append(loss)
+        back = order.argsort()
+        logps, entropies = (None if parts[0] is None else torch.cat(parts)[back] for parts in zip(*found, strict=True))
+        assert logps is not None
+        if torch.is_grad_enabled():
+            self._own = logps.detach()
+        return logps, entropies, None if aux[0] is None else torch.stack(aux).mean()
+
+    def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
+        loss: Tensor = super()._compute_loss(model, inputs)
+        if not math.isfinite(loss.item()):
+            raise CoevolveError(f"the loss of optimiser step {self.state.global_step + 1} is {loss.item()}")
+        if self._step % (self.args.steps_per_generation * self.num_iterations) < self.args.steps_per_generation:
+            own = inputs.get("old_per_token_logps", self._own)
+            mask = inputs["completion_mask"] * inputs["tool_mask"]
+            self._gap[0] += ((own - inputs["sampling_per_token_logps"]).abs() * mask).sum().item()
+            self._gap[1] += mask.sum().item()
+        return loss
+
+    def take_gap(self) -> float:
+        """Mean |sampled - own log-probability| over the policy's tokens since the last call, own being those before the update."""
+        total, count = self._gap
+        self._gap = [0.0, 0.0]
+        return total / count if count else 0.0
+
+
+def group_scale(tokens: Tensor, rollouts: int) -> Tensor:
+    """N_total / (B * N_group) for each row, from the rows' token counts; groups without a token are not among the B."""
+    groups = tokens.view(-1, rollouts).sum(dim=1).float()
+    scale = torch.where(groups > 0, groups.sum() / ((groups > 0).sum() * groups.clamp(min=1)), 0.0)
+    return scale.repeat_interleave(rollouts)
+
+
+def rows_for_trl(
+    tokens: Sequence[Any], scores: Sequence[float | None], pad: int
+) -> Mapping[str, list[Any]]:
+    """What `rollout_func` returns for trajectories' `tokens` (None: never sampled) and `scores` (None: infrastructure fault).
+
+    Sampled ids, masks and log-probabilities go in as they are. A row without a score trains nothing: its mask is zero, its score is left
+    out of the group's baseline. TRL cannot hold an empty completion, so such a row gets one masked pad.
+    """
+    rows: dict[str, list[Any]] = {"prompt_ids": [], "completion_ids": [], "env_mask": [], "logprobs": [], "score": list(scores)}
+    for row, score in zip(tokens, scores, strict=True):
+        empty = row is None or not row.completion_ids
+        rows["prompt_ids"].append([pad] if row is None or not row.prompt_ids else list(row.prompt_ids))
+        rows["completion_ids"].append([pad] if empty else list(row.completion_ids))
+        rows["logprobs"].append([0.0] if empty else list(row.logprobs))
+        rows["env_mask"].append([0] if empty else list(row.mask) if score is not None else [0] * len(row.mask))
+    return rows
