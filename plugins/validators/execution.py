@@ -59,7 +59,7 @@ class Refused(Exception):
 class ExecutionOptions:
     """Options of the execution validator."""
 
-    similarity: float = field(default=75.0, validator=[validators.ge(0.0), validators.le(100.0)])
+    similarity: float = field(default=60.0, validator=[validators.ge(0.0), validators.le(100.0)])
     """Similarity of texts with equal content words from which they are near duplicates (token sort ratio, 0 to 100)."""
     max_completions: int = field(default=200, validator=validators.ge(1))
     """Completions after which a replay is given up."""

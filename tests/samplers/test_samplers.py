@@ -3,19 +3,22 @@ from collections import Counter
 
 import pytest
 
-from coevolve import Attempt, History, TaskPool
+from coevolve import Attempt, History, Sampler, TaskPool
 from coevolve.plugins.samplers.learnability import Learnability, LearnabilityOptions
 from coevolve.plugins.samplers.uniform import Uniform, UniformOptions
 from coevolve.testing import check_sampler, make_group, make_task
 
 
-def pool_of(count):
+def pool_of(count: int) -> TaskPool:
     return TaskPool(tuple(make_task(f"t{n}") for n in range(count)))
 
 
-def train(sampler, pool, iterations, batch, history=None, start=0):
+def train(
+    sampler: Sampler, pool: TaskPool, iterations: int, batch: int, history: History | None = None, start: int = 0
+) -> tuple[Counter[str], History]:
     """Visits of each task when every pick is attempted."""
-    history, visits = history or History(), Counter()
+    history = history or History()
+    visits: Counter[str] = Counter()
     for iteration in range(start + 1, start + iterations + 1):
         picked = sampler.pick(pool, history, batch, random.Random(iteration))
         visits.update(task.id for task in picked)
@@ -24,30 +27,30 @@ def train(sampler, pool, iterations, batch, history=None, start=0):
 
 
 @pytest.mark.parametrize("sampler", [Uniform(UniformOptions()), Learnability(LearnabilityOptions())])
-def test_contract(sampler):
+def test_contract(sampler: Sampler) -> None:
     check_sampler(sampler)
     assert sampler.pick(TaskPool(()), History(), 3, random.Random(0)) == []
 
 
 @pytest.mark.parametrize(("size", "batch"), [(10, 4), (16, 16), (7, 3), (5, 8)])
-def test_uniform_visits_every_task_equally_often(size, batch):
+def test_uniform_visits_every_task_equally_often(size: int, batch: int) -> None:
     visits, _ = train(Uniform(UniformOptions()), pool_of(size), 40, batch)
     assert len(visits) == size
     assert max(visits.values()) - min(visits.values()) <= 1
 
 
-def test_uniform_passes_are_in_a_random_order():
+def test_uniform_passes_are_in_a_random_order() -> None:
     first = {tuple(t.id for t in Uniform(UniformOptions()).pick(pool_of(10), History(), 10, random.Random(n))) for n in range(5)}
     assert len(first) == 5
 
 
-def test_uniform_does_not_starve_old_tasks_when_new_ones_come():
+def test_uniform_does_not_starve_old_tasks_when_new_ones_come() -> None:
     _, history = train(Uniform(UniformOptions()), pool_of(16), 20, 8)
     visits, _ = train(Uniform(UniformOptions()), pool_of(24), 9, 8, history, start=20)
     assert set(visits.values()) == {3}
 
 
-def test_uniform_fresh_share():
+def test_uniform_fresh_share() -> None:
     _, history = train(Uniform(UniformOptions()), pool_of(16), 20, 8)
     picked = Uniform(UniformOptions(fresh_share=0.25)).pick(pool_of(32), history, 8, random.Random(0))
     assert sum(task.id not in history.attempts for task in picked) == 2
@@ -55,7 +58,7 @@ def test_uniform_fresh_share():
     assert len(alone) == 8
 
 
-def test_learnability_weights():
+def test_learnability_weights() -> None:
     history = History(
         {
             "solved": tuple(Attempt(i, 1.0) for i in range(9)),
@@ -69,14 +72,14 @@ def test_learnability_weights():
     assert [weight["solved"], weight["failed"]] == pytest.approx([6 / 7 * 1 / 7 + 0.02] * 2)
 
 
-def test_learnability_looks_at_the_last_attempts_only():
+def test_learnability_looks_at_the_last_attempts_only() -> None:
     history = History({"t": (*(Attempt(i, 0.0) for i in range(5)), *(Attempt(i, 1.0) for i in range(5, 10)))})
     mastered = History({"t": tuple(Attempt(i, 1.0) for i in range(5))})
     sampler = Learnability(LearnabilityOptions())
     assert sampler.weight(make_task("t"), history) == sampler.weight(make_task("t"), mastered)
 
 
-def test_learnability_draws_in_proportion_to_its_weights():
+def test_learnability_draws_in_proportion_to_its_weights() -> None:
     history = History({"solved": tuple(Attempt(i, 1.0) for i in range(5)), "half": tuple(Attempt(i, 0.5) for i in range(5))})
     pool = TaskPool((make_task("solved"), make_task("half")))
     sampler = Learnability(LearnabilityOptions())
@@ -86,7 +89,7 @@ def test_learnability_draws_in_proportion_to_its_weights():
     assert drawn["half"] / 4000 == pytest.approx(second / (first + second), abs=0.03)
 
 
-def test_a_task_that_is_forgotten_comes_back():
+def test_a_task_that_is_forgotten_comes_back() -> None:
     """Mastered tasks are drawn less; after a regression they are drawn as often as others again."""
     sampler = Learnability(LearnabilityOptions())
     mastered = History({"t0": tuple(Attempt(i, 1.0) for i in range(5))})

@@ -1,20 +1,22 @@
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coevolve import History
+from coevolve import History, RolloutGroup, Signal
 from coevolve.signals.boundary import Boundary, BoundaryOptions
 from coevolve.testing import check_signal, make_group
 
 scores = st.one_of(st.none(), st.sampled_from([0.0, 0.49999, 0.5, 1.0]), st.floats(0, 1))
 
 
-def run(*groups):
+def run(*groups: RolloutGroup) -> list[Signal]:
     return Boundary(BoundaryOptions()).detect(groups, History().with_groups(groups))
 
 
 @given(st.lists(scores, max_size=10))
-def test_the_formula(given_scores):
+def test_the_formula(given_scores: list[float | None]) -> None:
     known = [score for score in given_scores if score is not None]
     expected = any(score >= 0.5 for score in known) and any(score < 0.5 for score in known)
     assert bool(run(make_group("t", given_scores))) == expected
@@ -33,20 +35,20 @@ def test_the_formula(given_scores):
         ((), False),
     ],
 )
-def test_edges(group, found):
+def test_edges(group: Sequence[float | None], found: bool) -> None:
     assert bool(run(make_group("t", group))) == found
 
 
-def test_strength_is_largest_where_half_succeed_and_faults_do_not_count():
+def test_strength_is_largest_where_half_succeed_and_faults_do_not_count() -> None:
     half, few = run(make_group("a", (1.0, 0.0, None)), make_group("b", (1.0, 0.0, 0.0, 0.0)))
     assert half.strength == 1.0 and few.strength == pytest.approx(0.75)
     assert half.evidence == {"scores": [1.0, 0.0], "successes": 1, "rollouts": 2}
 
 
-def test_one_signal_for_each_task_and_iteration():
+def test_one_signal_for_each_task_and_iteration() -> None:
     found = run(make_group("t", (1.0, 0.0, 0.0)), make_group("t", (1.0, 0.0)), make_group("t", (1.0, 0.0), iteration=2))
     assert [(signal.iteration, signal.strength) for signal in found] == [(1, 1.0), (2, 1.0)]
 
 
-def test_contract():
+def test_contract() -> None:
     check_signal(Boundary(BoundaryOptions()))

@@ -1,23 +1,25 @@
+from collections.abc import Sequence
+
 import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coevolve import History
+from coevolve import History, Signal
 from coevolve.signals.forgetting import Forgetting, ForgettingOptions
 from coevolve.testing import check_signal, make_group
 
 scores = st.one_of(st.sampled_from([0.0, 0.49999, 0.5, 1.0]), st.floats(0, 1))
 
 
-def run(means, window=5):
+def run(means: Sequence[float | None], window: int = 5) -> list[Signal]:
     """Signals of one task whose score at iteration i + 1 is means[i]; None is a group of infrastructure faults."""
     groups = [make_group("t", (mean,), iteration=i + 1) for i, mean in enumerate(means)]
     return Forgetting(ForgettingOptions(window)).detect(groups, History().with_groups(groups))
 
 
 @given(st.lists(scores, max_size=12), st.integers(1, 6))
-def test_the_formula(means, window):
+def test_the_formula(means: list[float], window: int) -> None:
     expected = [i + 1 for i, now in enumerate(means) if now < 0.5 and any(score >= 0.5 for score in means[max(0, i - window) : i])]
     assert [signal.iteration for signal in run(means, window)] == expected
 
@@ -35,24 +37,24 @@ def test_the_formula(means, window):
         ([1.0] + [0.0] * 6, [2, 3, 4, 5, 6]),
     ],
 )
-def test_edges(means, iterations):
+def test_edges(means: list[float | None], iterations: list[int]) -> None:
     assert [signal.iteration for signal in run(means)] == iterations
 
 
-def test_score_now_is_the_mean_of_the_rollouts_that_have_one():
+def test_score_now_is_the_mean_of_the_rollouts_that_have_one() -> None:
     groups = [make_group("t", (1.0,), iteration=1), make_group("t", (1.0, 0.0, 0.0, None), iteration=2)]
     (signal,) = Forgetting(ForgettingOptions()).detect(groups, History().with_groups(groups))
     assert signal.evidence == {"recent": [1.0], "now": 1 / 3, "scores": [1.0, 0.0, 0.0], "window": 5}
     assert signal.strength == pytest.approx(2 / 3)
 
 
-def test_attempts_before_these_groups_count():
+def test_attempts_before_these_groups_count() -> None:
     old = History().with_groups([make_group("t", (1.0,), iteration=1)])
     now = [make_group("t", (0.0,), iteration=11)]
     assert len(Forgetting(ForgettingOptions()).detect(now, old.with_groups(now))) == 1
 
 
-def test_contract_and_options():
+def test_contract_and_options() -> None:
     check_signal(Forgetting(ForgettingOptions()))
     with pytest.raises(ValueError):
         ForgettingOptions(window=0)

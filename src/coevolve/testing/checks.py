@@ -116,7 +116,7 @@ def _check_solution(environment: Environment, task: Task, start: str) -> None:
     _check_snapshot(environment, task)
     trajectory = Trajectory(task.id, 1, 0, (), tuple(steps), Outcome.COMPLETED, score)
     patterns = environment.patterns(trajectory)
-    assert patterns and all(isinstance(p, str) for p in patterns), f"{where}: patterns() must name the solution's patterns as strings"
+    assert isinstance(patterns, tuple) and all(isinstance(p, str) for p in patterns), f"{where}: patterns() must be a tuple of names"
     again = environment.compose(task, steps, f"{task.id}-again")
     if again is not None:
         assert again.id == f"{task.id}-again", f"{where}: compose() must use the id that it is given"

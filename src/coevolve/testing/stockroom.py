@@ -18,8 +18,9 @@ from attrs import frozen
 
 from coevolve import Action, Description, Message, Observation, Step, Task, TaskKeys, Tool, Trajectory
 
-ITEMS = ("lamp", "chair", "kettle", "rope", "ladder", "bucket", "clock", "mirror")
-PEOPLE = ("Ana", "Ben", "Caro", "Dov", "Eli", "Fay")
+_ITEMS = "lamp chair kettle rope ladder bucket clock mirror stool vase tray basket torch carpet drum pillow"
+_PEOPLE = "Ana Ben Caro Dov Eli Fay Gus Hana Ivo Jun Kim Lea"
+ITEMS, PEOPLE = _ITEMS.split(), _PEOPLE.split()
 LIMIT = 14
 
 

@@ -1,0 +1,250 @@
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import attrs
+import pytest
+
+from coevolve import Action, CandidateTask, InfrastructureFault, Observation, Origin, Task, TaskKeys, TaskPool, Verdict
+from coevolve.plugins.validators.execution import Execution, ExecutionOptions, Reason
+from coevolve.testing import Stockroom, StockroomOptions, check_validator
+from coevolve.testing.stockroom import StockroomEpisode, World
+
+ROOM = Stockroom(StockroomOptions())
+TASK = next(task for task in ROOM.tasks("train") if [a.name for a in task.solution] == ["catalog.find", "stock.add"])
+EMPTY = TaskPool(())
+
+
+def judge(task: Task, pool: Sequence[Task] = (), held_out: Sequence[Task] = (), environment: Stockroom = ROOM, **options: Any) -> Verdict:
+    return Execution(ExecutionOptions(**options)).validate(CandidateTask(task), environment, TaskPool(tuple(pool)), held_out)
+
+
+def reason(*arguments: Any, **more: Any) -> str:
+    return judge(*arguments, **more).reason
+
+
+def test_accepts_every_training_task_of_the_stockroom() -> None:
+    assert {reason(task) for task in ROOM.tasks("train")} == {"accepted"}
+    check_validator(Execution(ExecutionOptions()), ROOM)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"query": "  "},
+        {"solution": ()},
+        {"environment": "elsewhere"},
+        {"payload": {"world": {1, 2}}},
+        {"solution": (Action("catalog.find", {"item": object()}),)},
+    ],
+)
+def test_malformed(changes: dict[str, Any]) -> None:
+    assert reason(attrs.evolve(TASK, **changes)) == Reason.MALFORMED
+
+
+def test_an_id_that_is_taken_is_malformed() -> None:
+    other = attrs.evolve(ROOM.tasks("train")[-1], id=TASK.id)
+    assert reason(TASK, [other]) == reason(TASK, (), [other]) == Reason.MALFORMED
+
+
+def test_call_failed() -> None:
+    find, add = TASK.solution
+    wrong = attrs.evolve(add, arguments={**add.arguments, "code": "C0"})
+    verdict = judge(attrs.evolve(TASK, solution=(find, wrong)))
+    assert (verdict.reason, verdict.accepted) == (Reason.CALL_FAILED, False) and "stock.add" in verdict.detail
+    endless = attrs.evolve(TASK, solution=(find,) * 40)
+    assert reason(endless) == Reason.CALL_FAILED
+
+
+def test_a_solution_longer_than_the_bound_is_given_up() -> None:
+    verdict = judge(TASK, max_completions=1)
+    assert verdict.reason == Reason.CALL_FAILED and "1 of 2" in verdict.detail
+
+
+def test_no_effect() -> None:
+    """A lookup that tells only what the request says already."""
+    code = TASK.solution[1].arguments["code"]
+    assert reason(attrs.evolve(TASK, query=f"Is it {code}?", solution=TASK.solution[:1])) == Reason.NO_EFFECT
+
+
+def test_duplicates() -> None:
+    again = attrs.evolve(TASK, id="again")
+    assert reason(again, [TASK]) == Reason.DUPLICATE_TEXT
+    assert reason(attrs.evolve(again, query=TASK.query.replace("Please", "Could you kindly").upper()), [TASK]) == Reason.DUPLICATE_TEXT
+    worded = attrs.evolve(again, query="Restock it as usual")
+    assert reason(worded, [TASK]) == Reason.DUPLICATE_ACTIONS
+    longer = attrs.evolve(worded, solution=(TASK.solution[0], *TASK.solution))
+    assert reason(longer, [TASK]) == Reason.DUPLICATE_END_STATE
+
+
+def test_held_out() -> None:
+    again = attrs.evolve(TASK, id="again")
+    assert reason(again, (), [TASK]) == Reason.HELD_OUT_TEXT
+    worded = attrs.evolve(again, query="Restock it as usual")
+    assert reason(worded, (), [TASK]) == Reason.HELD_OUT_FAMILY
+
+    class Plain(Stockroom):
+        def keys(self, task: Task) -> TaskKeys:
+            return attrs.evolve(super().keys(task), family=None)
+
+    plain = Plain(StockroomOptions())
+    assert reason(worded, (), [TASK], environment=plain) == Reason.HELD_OUT_ACTIONS
+    longer = attrs.evolve(worded, solution=(TASK.solution[0], *TASK.solution))
+    assert reason(longer, (), [TASK], environment=plain) == Reason.HELD_OUT_END_STATE
+    assert reason(worded, (), ROOM.tasks("test")) == "accepted"
+
+
+def test_word_order_counts_in_the_pool_and_not_against_the_held_out_split() -> None:
+    words = attrs.evolve(TASK, id="a", query="Ana before Ben")
+    turned = attrs.evolve(ROOM.tasks("train")[-1], query="Ben before Ana")
+    assert reason(turned, [words]) == "accepted"
+    assert reason(turned, (), [words]) == Reason.HELD_OUT_TEXT
+
+
+def test_held_out_tasks_without_a_solution_are_compared_by_text() -> None:
+    hidden = attrs.evolve(TASK, id="hidden", solution=())
+    assert reason(TASK, (), [hidden]) == Reason.HELD_OUT_TEXT
+    assert reason(attrs.evolve(TASK, query="Restock it as usual"), (), [hidden]) == "accepted"
+
+
+class Changed(Stockroom):
+    """A stockroom whose episodes are of another class."""
+
+    episode: type[StockroomEpisode] = StockroomEpisode
+
+    def open(self, task: Task) -> StockroomEpisode:
+        made = super().open(task)
+        made.__class__ = self.episode
+        return made
+
+
+def changed(episode: type[StockroomEpisode]) -> Stockroom:
+    return cast(Stockroom, type("Other", (Changed,), {"episode": episode})(StockroomOptions()))
+
+
+def test_replay_differs() -> None:
+    count: list[str] = []
+
+    class Fickle(StockroomEpisode):
+        def step(self, text: str) -> Observation:
+            count.append(text)
+            seen = super().step(text)
+            return attrs.evolve(seen, messages=({"role": "tool", "content": str(len(count))},))
+
+    assert reason(TASK, environment=changed(Fickle)) == Reason.REPLAY_DIFFERS
+
+
+def test_not_solved() -> None:
+    class Strict(StockroomEpisode):
+        def score(self) -> float:
+            return 0.49
+
+    assert reason(TASK, environment=changed(Strict)) == Reason.NOT_SOLVED
+
+
+def test_solved_by_nothing() -> None:
+    class Generous(StockroomEpisode):
+        def score(self) -> float:
+            return 1.0
+
+    assert reason(TASK, environment=changed(Generous)) == Reason.SOLVED_BY_NOTHING
+
+
+def test_an_endless_episode_is_bounded() -> None:
+    class Endless(StockroomEpisode):
+        def step(self, text: str) -> Observation:
+            return super().step(text) if text else Observation()
+
+    assert reason(TASK, environment=changed(Endless)) == "accepted"
+
+
+def test_solved_by_the_solution_without_its_last_call() -> None:
+    class Early(StockroomEpisode):
+        def score(self) -> float:
+            return float(self._calls >= 1)
+
+    verdict = judge(TASK, environment=changed(Early))
+    assert verdict.reason == Reason.SOLVED_BY_WRONG and "without stock.add" in verdict.detail
+
+
+def test_solved_with_another_argument() -> None:
+    class Careless(StockroomEpisode):
+        def score(self) -> float:
+            return float(self._world.digest() != World(TASK.payload["world"]).digest())
+
+    verdict = judge(TASK, environment=changed(Careless))
+    assert verdict.reason == Reason.SOLVED_BY_WRONG and "other arguments" in verdict.detail
+
+
+def test_solved_by_the_parents_solution() -> None:
+    find, add = TASK.solution
+    more = attrs.evolve(add, arguments={**add.arguments, "amount": add.arguments["amount"] + 1})
+    child = attrs.evolve(TASK, id="child", query="Restock it twice", solution=(find, more), origin=Origin("x", 1, None, (TASK.id,)))
+    assert reason(child, [TASK]) == "accepted"
+
+    class Careless(StockroomEpisode):
+        def score(self) -> float:
+            return float(self._world.digest() != World(TASK.payload["world"]).digest())
+
+    verdict = judge(child, [TASK], environment=changed(Careless))
+    assert verdict.reason == Reason.SOLVED_BY_WRONG and TASK.id in verdict.detail
+
+
+@pytest.mark.parametrize("method", ["open", "keys", "script"])
+def test_an_exception_of_the_environment_is_never_an_acceptance(method: str) -> None:
+    def broken(self: Stockroom, *arguments: Any) -> None:
+        raise InfrastructureFault("the service is down")
+
+    broken_room = type("Broken", (Stockroom,), {method: broken})(StockroomOptions())
+    verdict = judge(TASK, environment=broken_room)
+    assert (verdict.accepted, verdict.reason) == (False, Reason.ENVIRONMENT_ERROR) and "the service is down" in verdict.detail
+
+
+def test_a_held_out_task_that_cannot_be_compared_stops_the_door_until_it_can() -> None:
+    down = [True]
+
+    class Flaky(Stockroom):
+        def keys(self, task: Task) -> TaskKeys:
+            if down[0] and task.id.startswith("stockroom-test"):
+                raise InfrastructureFault("the service is down")
+            return super().keys(task)
+
+    door, room = Execution(ExecutionOptions()), Flaky(StockroomOptions())
+    held_out = room.tasks("test")
+    assert door.validate(CandidateTask(TASK), room, EMPTY, held_out).reason == Reason.ENVIRONMENT_ERROR
+    down[0] = False
+    assert door.validate(CandidateTask(TASK), room, EMPTY, held_out).accepted
+
+
+def test_known_tasks_are_indexed_once() -> None:
+    asked: list[str] = []
+
+    class Counting(Stockroom):
+        def keys(self, task: Task) -> TaskKeys:
+            asked.append(task.id)
+            return super().keys(task)
+
+    room = Counting(StockroomOptions(train=40, test=20))
+    door, tasks, pool = Execution(ExecutionOptions()), room.tasks("train"), TaskPool(())
+    for task in tasks:
+        assert door.validate(CandidateTask(task), room, pool, room.tasks("test")).accepted
+        pool = pool.with_tasks([task])
+    # Each candidate is asked about once as a candidate and once as a member of the pool; each held-out task once.
+    assert len(asked) == 40 + 39 + 20
+
+
+def test_the_index_follows_a_pool_that_shrinks_or_changes() -> None:
+    door = Execution(ExecutionOptions())
+    again = CandidateTask(attrs.evolve(TASK, id="again"))
+    other = ROOM.tasks("train")[-1]
+    assert not door.validate(again, ROOM, TaskPool((TASK,)), ()).accepted
+    assert door.validate(again, ROOM, TaskPool((other,)), ()).accepted
+    assert door.validate(again, ROOM, EMPTY, ()).accepted
+    assert not door.validate(again, ROOM, TaskPool((other, TASK)), ()).accepted
+
+
+def test_every_reason_has_a_test() -> None:
+    text = Path(__file__).read_text()
+    assert [name for name in Reason.__members__ if f"Reason.{name}" not in text] == []
+    assert json.dumps(list(Reason))
