@@ -47,9 +47,11 @@ def _node(action: Action, before: Sequence[tuple[Node, str]]) -> Node:
 
 
 def compose(start: Task, steps: Sequence[Step], task_id: str, query: str | None, longest: int) -> Task | None:
-    """The task that the steps solve from `start`'s beginning; None for nothing to ask for, too much to ask for, or a refused replay."""
+    """The task that the steps solve from `start`'s beginning; None where there is nothing to ask for or too much to say in one request,
+    where one thing is set twice, where the solution has more than `longest` calls, or where the desk refuses its replay."""
     plan = plan_of(steps)
-    if not plan or (query is None and (len(plan) > _MOST_ROOTS or any(root.depth > _DEEPEST for root in plan))):
+    things = [(root.spec.name, root.entity) for root in plan if root.entity]
+    if not plan or len(set(things)) < len(things) or (query is None and not _sayable(plan)):
         return None
     try:
         solution = solve(plan, seed_of(start))
@@ -59,3 +61,7 @@ def compose(start: Task, steps: Sequence[Step], task_id: str, query: str | None,
         return None
     text = query if query is not None else word(plan, random.Random(task_id), FRAMES)
     return Task(task_id, start.environment, text, intent(plan), solution, dict(start.payload), Origin("composed", parents=(start.id,)))
+
+
+def _sayable(plan: Plan) -> bool:
+    return len(plan) <= _MOST_ROOTS and all(root.depth <= _DEEPEST for root in plan)

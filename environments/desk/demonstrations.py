@@ -1,10 +1,10 @@
 """Where the policy's weakness comes from: a demonstrator that errs on a sparse set of compositions.
 
-The demonstrator does everything right but one thing. On a **weak link**, a lookup whose value goes to a certain tool, it asks for a fixed
-wrong form with a fixed probability. Weak links are drawn from a base seed and cluster by the app of the lookup: in WEAK_APPS of the 14 apps
-most links are weak, elsewhere few. A policy trained on its demonstrations knows every tool and most compositions, fails greedily on the weak
-ones, and gets these right now and then when sampled. Nothing else in the package uses this table: it is the recipe of a student, not a
-part of the world.
+The demonstrator does everything right but one thing. On a **weak link**, a lookup whose value goes to a certain tool, it asks for
+a fixed wrong form with a fixed probability. Weak links are drawn from a base seed and cluster by the app of the lookup: in
+WEAK_APPS of the 14 apps most links are weak, elsewhere few. A policy trained on its demonstrations knows every tool and most
+compositions, fails greedily on the weak ones, and gets these right now and then when sampled. Only the training and the check of
+the policy use this table: it is the recipe of a student, not a part of the world.
 """
 
 import random
@@ -89,5 +89,3 @@ def demonstrate(plan: Plan, seed: int, habits: Mapping[tuple[str, str], Habit], 
         answer = None
     said.append((write(Action(DONE, {"answer": answer})), ""))
     return said
-
-

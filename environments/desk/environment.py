@@ -14,14 +14,14 @@ from .calls import DONE, write
 from .composing import compose
 from .episode import DeskEpisode, reference, seed_of
 from .generator import generate
-from .tools import TOOLS, Spec
-from .values import ENTITIES, FORMS
+from .tools import ENTITIES, TOOLS, Spec
+from .values import FORMS
 from .wording import family
 
 NOTES = """A small office of 14 apps. Write one call a turn, on one line: `tool argument=value ...`, for example
 `contacts.birthday person=ana@desk.org as=iso`. Lookups take `as=`, the form to write the value in. Every action and lookup that takes a
 value reads one form of it only; a refused call stays on record and the task is lost. When all is done write `done`, or `done answer=value`
-when something was to be told. Every entity (a meeting, a note, an order, ...) goes by one word."""
+when something was to be told. Every meeting, note, order and so on goes by one word."""
 
 
 @frozen
@@ -111,7 +111,7 @@ def _links(steps: Sequence[Step]) -> list[str]:
 def _tool(spec: Spec) -> Tool:
     properties: dict[str, Any] = {}
     if spec.entity:
-        properties[spec.entity] = {"type": "string", "format": spec.entity, "enum": list(ENTITIES)}
+        properties[spec.entity] = {"type": "string", "format": spec.entity, "enum": list(ENTITIES[spec.entity])}
     if spec.takes:
         properties[spec.takes] = {"type": "string", "format": spec.takes}
     if spec.gives:
@@ -123,6 +123,7 @@ def _tool(spec: Spec) -> Tool:
 
 def manual() -> str:
     """The notes and one line a tool, for a system message."""
+    names = [f"every {entity}: {', '.join(words)}" for entity, words in ENTITIES.items()]
     lines = [f"{s.name} {' '.join(f'{a}=' for a in s.arguments)}: {_tool(s).description}" for s in TOOLS.values()]
     forms = [f"forms of a {kind}: {', '.join(table)}" for kind, table in FORMS.items()]
-    return "\n".join([NOTES, "", *forms, "", *lines])
+    return "\n".join([NOTES, "", *forms, "", *names, "", *lines])

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from coevolve import Step, Task
+from coevolve import Message, Step, Task
 
 from .composing import plan_of
 from .demonstrations import Habit, links_of
@@ -26,18 +26,18 @@ def successes(
 
     episodes = [desk.open(task) for task in tasks]
     texts = [_render(tokenizer, e.messages) for e in episodes]
-    live = list(range(len(tasks)))
+    live, sampling = list(range(len(tasks))), {"do_sample": True, "top_k": 0} if sampled else {"do_sample": False}
     while live:
         inputs = tokenizer([texts[i] for i in live], return_tensors="pt", padding=True, return_token_type_ids=False)
         with torch.no_grad():
-            out = model.generate(**inputs, max_new_tokens=LONGEST, do_sample=sampled, top_k=0)
+            out = model.generate(**inputs, max_new_tokens=LONGEST, **sampling)
         written = tokenizer.batch_decode(out[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
         live = [i for i, text in zip(live, written, strict=True) if not _advance(episodes[i], texts, i, text)]
     return [episode.score() for episode in episodes]
 
 
-def _render(tokenizer: "PreTrainedTokenizerFast", messages: Sequence[object]) -> str:
-    return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+def _render(tokenizer: "PreTrainedTokenizerFast", messages: Sequence[Message]) -> str:
+    return str(tokenizer.apply_chat_template([dict(m) for m in messages], tokenize=False, add_generation_prompt=True))
 
 
 def _advance(episode: DeskEpisode, texts: list[str], i: int, text: str) -> bool:

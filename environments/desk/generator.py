@@ -6,8 +6,8 @@ from hashlib import sha256
 
 from coevolve import Task
 
-from .tools import ACTIONS, RELAYS, SIMPLE, SOURCES, Spec
-from .values import ENTITIES, FORMS
+from .tools import ACTIONS, ENTITIES, RELAYS, SIMPLE, SOURCES, Spec
+from .values import FORMS
 from .wording import FRAMES, HELD_OUT_FRAMES, Node, Plan, ask, family, fits, intent, solve
 
 SHAPES = {
@@ -41,12 +41,16 @@ def _draw(name: str) -> int:
 def random_plan(rng: random.Random, shape: str | None = None) -> Plan:
     """A plan of the given shape, or of a shape drawn as in SHAPES."""
     shape = shape or rng.choices(list(SHAPES), list(SHAPES.values()))[0]
-    return tuple(_chain(rng, part.split()) for part in shape.split(", "))
+    while True:
+        plan = tuple(_chain(rng, part.split()) for part in shape.split(", "))
+        if len({root.spec.name for root in plan}) == len(plan):  # one tool twice could undo itself
+            return plan
 
 
 def _chain(rng: random.Random, kinds: Sequence[str]) -> Node:
     if kinds[0] == "simple":
-        return Node(rng.choice(SIMPLE), rng.choice(ENTITIES))
+        spec = rng.choice(SIMPLE)
+        return Node(spec, _entity(rng, spec))
     if kinds[0] == "given":
         spec = rng.choice(ACTIONS)
         return Node(spec, _entity(rng, spec), rng.choice(FORMS[spec.takes or ""][spec.reads or ""]))
@@ -73,7 +77,7 @@ def _specs(rng: random.Random, kinds: Sequence[str]) -> list[Spec]:
 
 
 def _entity(rng: random.Random, spec: Spec) -> str | None:
-    return rng.choice(ENTITIES) if spec.entity else None
+    return rng.choice(ENTITIES[spec.entity]) if spec.entity else None
 
 
 def word(plan: Plan, rng: random.Random, frames: Sequence[str]) -> str:

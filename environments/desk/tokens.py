@@ -8,8 +8,8 @@ import re
 from typing import TYPE_CHECKING
 
 from .calls import DONE
-from .tools import TOOLS
-from .values import ENTITIES, FORMS
+from .tools import ENTITIES, TOOLS
+from .values import FORMS
 from .wording import FRAMES, HELD_OUT_FRAMES
 
 if TYPE_CHECKING:
@@ -31,7 +31,12 @@ def vocabulary() -> list[str]:
     special = [PAD, UNKNOWN, END, *(f"<{role}>" for role in ROLES)]
     arguments = [f"{a}=" for spec in TOOLS.values() for a in spec.arguments]
     values = [text for forms in FORMS.values() for texts in forms.values() for text in texts]
-    words = [*_OBSERVATIONS.split(), *_WORDING.split(), *ENTITIES, *(form for forms in FORMS.values() for form in forms)]
+    words = [
+        *_OBSERVATIONS.split(),
+        *_WORDING.split(),
+        *(n for names in ENTITIES.values() for n in names),
+        *(form for forms in FORMS.values() for form in forms),
+    ]
     words += [a.rstrip("=") for a in arguments]
     for text in (*FRAMES, *HELD_OUT_FRAMES, *(spec.phrase for spec in TOOLS.values())):
         words += re.findall(r"[.,?!]|[^\s.,?!]+", re.sub(r"\{\w+\}", " ", text))
@@ -54,7 +59,7 @@ def make_tokenizer() -> "PreTrainedTokenizerFast":
     joins = [decoders.Replace(before, after) for before, after in (("= ", "="), (" .", "."), (" ,", ","), (" ?", "?"))]
     inner.decoder = decoders.Sequence([decoders.WordPiece(prefix="##", cleanup=False), decoders.Fuse(), *joins])
     inner.add_special_tokens([AddedToken(t, special=True, normalized=False) for t in (PAD, UNKNOWN, END, *(f"<{r}>" for r in ROLES))])
-    tokenizer = PreTrainedTokenizerFast(
+    tokenizer = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=inner, pad_token=PAD, unk_token=UNKNOWN, eos_token=END, padding_side="left", model_max_length=512
     )
     tokenizer.chat_template = TEMPLATE

@@ -39,23 +39,33 @@ class Spec:
         return (*named, "as") if self.gives else tuple(named)
 
 
-APPS: Mapping[str, str] = {
-    "calendar": "event",
-    "contacts": "team",
-    "mail": "thread",
-    "files": "folder",
-    "wallet": "bill",
-    "notes": "note",
-    "tickets": "issue",
-    "travel": "trip",
-    "shop": "order",
-    "chat": "channel",
-    "tasks": "task",
-    "rooms": "booking",
-    "music": "playlist",
-    "parcels": "parcel",
-}
+_APPS = """
+calendar  meeting   board kickoff review retro
+contacts  team      design legal sales finance
+mail      thread    survey contract press outage
+files     folder    brand tax photo client
+wallet    bill      rent power water internet
+notes     note      recipe interview idea workshop
+tickets   issue     printer login wifi door
+travel    trip      spring summer autumn winter
+shop      order     desk coffee toner plant
+chat      channel   help random news lunch
+tasks     task      report audit hiring cleanup
+rooms     booking   party training lecture exam
+music     playlist  focus piano jazz morning
+parcels   parcel    gift sample spare poster
+"""
+"""App: what its entities are (also the argument that names one), and the entities."""
+
+
+def _rows(table: str, columns: int) -> list[list[str]]:
+    return [line.split(None, columns - 1) for line in table.strip().splitlines()]
+
+
+APPS: Mapping[str, str] = {app: entity for app, entity, _ in _rows(_APPS, 3)}
 """App -> the argument that names one of its entities."""
+ENTITIES: Mapping[str, tuple[str, ...]] = {entity: tuple(names.split()) for _, entity, names in _rows(_APPS, 3)}
+"""That argument -> the entities that there are."""
 
 _BY_ENTITY = """
 calendar.meeting_date   date      the date of the {e} meeting
@@ -86,7 +96,7 @@ shop.item               product   the item of the {e} order
 shop.total              amount    the total of the {e} order
 shop.paid_from          account   the account of the {e} order
 chat.pinned             file      the file pinned in the {e} channel
-chat.call_length        duration  the length of the {e} call
+chat.call_length        duration  the call length of the {e} channel
 chat.hotline            phone     the hotline of the {e} channel
 tasks.estimate          duration  the estimate of the {e} task
 tasks.ticket            ticket    the ticket of the {e} task
@@ -189,10 +199,6 @@ music.shuffle     shuffle the {e} playlist
 parcels.insure    insure the {e} parcel
 """
 """Action on an entity alone: name, phrase."""
-
-
-def _rows(table: str, columns: int) -> list[list[str]]:
-    return [line.split(None, columns - 1) for line in table.strip().splitlines()]
 
 
 def _entity(name: str, phrase: str) -> str | None:

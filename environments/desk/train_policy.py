@@ -2,13 +2,13 @@
 
     OMP_NUM_THREADS=1 python -m coevolve.environments.desk.train_policy --out DIR [--seed N] [--steps N]
 
-**Its weakness is made, and made here.** The demonstrator asks for a wrong form on the links that the base seed makes weak (`demonstrations`:
-5 of 14 producing apps, 72 % of their links, 5 % elsewhere, wrong with probability 0.6 to 0.85) and is right everywhere else. The policy
-copies that. Another seed gives another weak set and other weights: several base policies for a study.
+**Its weakness is made, and made here.** The demonstrator asks for a wrong form on the links that the base seed makes weak
+(`demonstrations`: 5 of 14 producing apps, 72 % of their links, 5 % elsewhere, wrong with probability 0.6 to 0.85) and is right
+everywhere else. The policy copies that. Another seed gives another weak set and other weights: several base policies for a study.
 
-The demonstrations are random plans over all tool families and in all frames of wording, as a pretrained model has seen language of every
-kind; the split "test" is held out from the task pools of reinforcement learning, not from this stage. The loss is the mean negative
-log-likelihood of the tokens that the assistant writes, `<end>` included.
+The demonstrations are random plans over all tool families and in all frames of wording, as a pretrained model has seen language of
+every kind; the split "test" is held out from the task pools of reinforcement learning, not from this stage. The loss is the mean
+negative log-likelihood of the tokens that the assistant writes, `<end>` included.
 """
 
 import argparse
@@ -114,7 +114,8 @@ def train(seed: int, steps: int, verbose: bool = True) -> "tuple[LlamaForCausalL
         optimizer.zero_grad()
         if verbose and (step + 1) % 50 == 0:
             print(f"step {step + 1}: loss {loss.item():.3f}, {time.process_time() - began:.0f} CPU s", flush=True)
-    return model.eval(), tokenizer
+    model.train(False)
+    return model, tokenizer
 
 
 def main() -> None:

@@ -90,6 +90,3 @@ READ: Mapping[tuple[str, str], Mapping[str, int]] = {
     (kind, form): {text: i for i, text in enumerate(texts)} for kind, forms in FORMS.items() for form, texts in forms.items()
 }
 """(kind, form) -> text -> its meaning, 0 to 5."""
-
-ENTITIES = _words("budget launch design review summer garden office winter audit hiring sales studio harbor spring legal press")
-"""What meetings, notes, orders and all the rest are called."""

@@ -8,10 +8,8 @@ from typing import Any
 
 from coevolve import Action
 
-from .tools import TOOLS, Spec
-from .values import ENTITIES, FORMS, READ, SIZE
-
-_NAMES = frozenset(ENTITIES)
+from .tools import ENTITIES, TOOLS, Spec
+from .values import FORMS, READ, SIZE
 
 
 class Refused(Exception):
@@ -59,7 +57,7 @@ class World:
         if spec.entity is None:
             return None
         name = given[spec.entity]
-        if name not in _NAMES:
+        if name not in ENTITIES[spec.entity]:
             raise Refused(f"unknown {spec.entity} {name}")
         return str(name)
 

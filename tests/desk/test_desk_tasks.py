@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
 import pytest
+
+from coevolve import Action, Environment, Outcome, Step, Task, Trajectory, UserError
 from coevolve.environments.desk import Desk
 from coevolve.environments.desk.generator import SHAPES, generate, held_out, random_plan
 from coevolve.environments.desk.tools import TOOLS
 from coevolve.environments.desk.wording import FRAMES, HELD_OUT_FRAMES, solve
-
-from coevolve import Action, Environment, Outcome, Step, Task, Trajectory, UserError
 
 DESK = Desk(Desk.Options())
 SPLITS = ("train", "dev", "test")
@@ -37,7 +37,7 @@ def test_it_is_an_environment() -> None:
 
 
 def test_an_unknown_split_names_the_known_ones() -> None:
-    with pytest.raises(UserError, match="no split 'tset'.*'test'"):
+    with pytest.raises(UserError, match=r"no split 'tset'.*'test'"):
         DESK.tasks("tset")
 
 
@@ -97,13 +97,13 @@ def test_a_wrong_answer_a_missing_done_and_a_refused_call_on_the_way_score_0() -
 
 
 def test_a_task_whose_own_solution_is_refused_cannot_be_solved() -> None:
-    bad = Task("bad", "desk", "move it", solution=(Action("calendar.move", {"event": "budget", "date": "soon"}), Action("done")))
+    bad = Task("bad", "desk", "move it", solution=(Action("calendar.move", {"meeting": "board", "date": "soon"}), Action("done")))
     assert _run(bad, bad.solution)[1] == 0.0
 
 
 def test_an_episode_ends_at_its_limit_with_a_fault() -> None:
     with Desk(Desk.Options(calls=3)).open(DESK.tasks("dev")[0]) as episode:
-        seen = [episode.step("calendar.meeting_date event=budget as=iso") for _ in range(4)]
+        seen = [episode.step("calendar.meeting_date meeting=board as=iso") for _ in range(4)]
     assert [o.done for o in seen] == [False, False, True, True]
     assert [o.fault for o in seen] == [None, None, "too_many_calls", None]
     assert seen[3].steps == ()
@@ -151,21 +151,21 @@ def test_composing_leaves_out_failed_calls_and_unneeded_lookups() -> None:
     start = DESK.tasks("train")[0]
     walk = [
         Action("calendar.fly"),
-        Action("shop.item", {"order": "legal", "as": "sku"}),
-        Action("notes.place", {"note": "audit", "as": "airport"}),
-        Action("travel.cancel", {"trip": "press"}),
+        Action("shop.item", {"order": "desk", "as": "sku"}),
+        Action("notes.place", {"note": "idea", "as": "airport"}),
+        Action("travel.cancel", {"trip": "winter"}),
     ]
     task = DESK.compose(start, _run(start, walk)[0], "t")
     assert task is not None
     assert [a.name for a in task.solution] == ["travel.cancel", "done"]
-    assert task.intent == "cancel the press trip"
+    assert task.intent == "cancel the winter trip"
 
 
 def test_composing_uses_a_given_query_and_refuses_what_it_cannot_word() -> None:
     start = DESK.tasks("train")[0]
-    three = _run(start, [Action("travel.cancel", {"trip": t}) for t in ("press", "legal", "audit")])[0]
+    three = _run(start, [Action("travel.cancel", {"trip": t}) for t in ("winter", "spring", "summer")])[0]
     assert DESK.compose(start, three, "t") is None
-    asked = DESK.compose(start, three, "t", query="Cancel my trips with press, legal and audit.")
+    asked = DESK.compose(start, three, "t", query="Cancel my trips of winter, spring and summer.")
     assert asked is not None and asked.query.startswith("Cancel my") and _run(asked, asked.solution)[1] == 1.0
     assert DESK.compose(start, [], "t") is None
     assert DESK.compose(start, _run(start, [Action("travel.fly")])[0], "t") is None
@@ -182,7 +182,7 @@ def test_keys_tell_tasks_apart_and_do_not_depend_on_the_query() -> None:
 
 def test_patterns_are_the_links_also_when_the_taker_refused() -> None:
     walk = [
-        Action("notes.writer", {"note": "audit", "as": "email"}),
+        Action("notes.writer", {"note": "idea", "as": "email"}),
         Action("contacts.birthday", {"person": "?", "as": "us"}),
         Action("travel.train", {"date": "?"}),
     ]

@@ -3,15 +3,15 @@
 import json
 
 import pytest
-from coevolve.environments.desk import Desk
-from coevolve.environments.desk.calls import parse, write
-from coevolve.environments.desk.tools import ACTIONS, APPS, LINKS, RELAYS, SIMPLE, SOURCES, TOOLS
-from coevolve.environments.desk.values import FORMS, READ, SIZE
-from coevolve.environments.desk.world import Refused, World
 from hypothesis import given
 from hypothesis import strategies as st
 
 from coevolve import Action, Task
+from coevolve.environments.desk import Desk
+from coevolve.environments.desk.calls import parse, write
+from coevolve.environments.desk.tools import ACTIONS, APPS, ENTITIES, LINKS, RELAYS, SIMPLE, SOURCES, TOOLS
+from coevolve.environments.desk.values import FORMS, READ, SIZE
+from coevolve.environments.desk.world import Refused, World
 
 NAMES = st.sampled_from([*TOOLS, "done", "files.nothing"])
 WORDS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=12)
@@ -42,22 +42,22 @@ def test_forms_name_each_value_once_and_never_the_value_of_another_form() -> Non
 
 def test_a_changed_fact_is_what_a_lookup_then_finds() -> None:
     world = World(3)
-    before = world.call(Action("calendar.meeting_date", {"event": "budget", "as": "iso"}))
+    before = world.call(Action("calendar.meeting_date", {"meeting": "board", "as": "iso"}))
     other = next(text for text in FORMS["date"]["iso"] if text != before)
-    assert world.call(Action("calendar.move", {"event": "budget", "date": other})) == "ok"
-    assert world.call(Action("calendar.meeting_date", {"event": "budget", "as": "iso"})) == other
+    assert world.call(Action("calendar.move", {"meeting": "board", "date": other})) == "ok"
+    assert world.call(Action("calendar.meeting_date", {"meeting": "board", "as": "iso"})) == other
 
 
 @pytest.mark.parametrize(
     ("action", "why"),
     [
         (Action("calendar.moved", {}), "unknown tool"),
-        (Action("calendar.move", {"event": "budget"}), "wants event= date="),
-        (Action("calendar.move", {"event": "budget", "date": "2027-03-04", "as": "iso"}), "wants event= date="),
-        (Action("calendar.move", {"event": "nobody", "date": "2027-03-04"}), "unknown event nobody"),
-        (Action("calendar.move", {"event": "budget", "date": "03/04/2027"}), "cannot read 03/04/2027"),
-        (Action("calendar.move", {"event": "budget", "date": 3}), "wants event= date="),
-        (Action("calendar.meeting_date", {"event": "budget", "as": "h24"}), "unknown form h24"),
+        (Action("calendar.move", {"meeting": "board"}), "wants meeting= date="),
+        (Action("calendar.move", {"meeting": "board", "date": "2027-03-04", "as": "iso"}), "wants meeting= date="),
+        (Action("calendar.move", {"meeting": "nobody", "date": "2027-03-04"}), "unknown meeting nobody"),
+        (Action("calendar.move", {"meeting": "board", "date": "03/04/2027"}), "cannot read 03/04/2027"),
+        (Action("calendar.move", {"meeting": "board", "date": 3}), "wants meeting= date="),
+        (Action("calendar.meeting_date", {"meeting": "board", "as": "h24"}), "unknown form h24"),
     ],
 )
 def test_a_refused_call_says_why_and_stays_on_record(action: Action, why: str) -> None:
@@ -71,7 +71,10 @@ def test_a_refused_call_says_why_and_stays_on_record(action: Action, why: str) -
 @pytest.mark.parametrize("consumer", [*RELAYS, *ACTIONS], ids=lambda spec: spec.name)
 def test_each_taker_reads_exactly_one_form(consumer: "type[object]") -> None:
     spec = TOOLS[consumer.name]  # type: ignore[attr-defined]
-    rest = {**({spec.entity: "budget"} if spec.entity else {}), **({"as": next(iter(FORMS[spec.gives]))} if spec.gives else {})}
+    rest = {
+        **({spec.entity: ENTITIES[spec.entity][0]} if spec.entity else {}),
+        **({"as": next(iter(FORMS[spec.gives]))} if spec.gives else {}),
+    }
     good = []
     for form, texts in FORMS[spec.takes or ""].items():
         try:
@@ -83,7 +86,7 @@ def test_each_taker_reads_exactly_one_form(consumer: "type[object]") -> None:
 
 
 def test_equal_seeds_give_equal_worlds_and_others_differ() -> None:
-    lookups = [Action(s.name, {s.entity or "": "audit", "as": next(iter(FORMS[s.gives or ""]))}) for s in SOURCES]
+    lookups = [Action(s.name, {s.entity or "": ENTITIES[s.entity or ""][0], "as": next(iter(FORMS[s.gives or ""]))}) for s in SOURCES]
     found = [[World(seed).call(a) for a in lookups] for seed in (1, 1, 2)]
     assert found[0] == found[1] != found[2]
 
@@ -102,7 +105,9 @@ def test_any_text_is_parsed_or_refused_and_an_episode_takes_it(text: str) -> Non
     action = parse(text)
     with Desk(Desk.Options()).open(_task()) as episode:
         observation = episode.step(text)
-        assert (observation.fault == "no_call") == (action is None or (action.name == "done" and bool(action.arguments.keys() - {"answer"})))
+        assert (observation.fault == "no_call") == (
+            action is None or (action.name == "done" and bool(action.arguments.keys() - {"answer"}))
+        )
         assert episode.score() == 0.0
 
 
@@ -117,13 +122,13 @@ def test_what_is_written_is_parsed_back(name: str, arguments: dict[str, str]) ->
         "",
         "   ",
         "__import__('os').system('true')",
-        "calendar.move event=a event=b",
+        "calendar.move meeting=a meeting=b",
         "calendar.move event",
-        "calendar.move\nevent=a",
+        "calendar.move\nmeeting=a",
         "calendar.move " + "a=b " * 200,
         "calendar..move",
         "Calendar.move",
-        "calendar.move event=é",
+        "calendar.move meeting=é",
         "calendar.move =x",
     ],
 )
