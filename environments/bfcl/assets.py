@@ -90,15 +90,16 @@ def install(release: Release, wheel: Path | None = None) -> Path:
             for left in home.glob(".part-*"):  # of a process that was killed; nobody else writes while we hold the lock
                 shutil.rmtree(left, ignore_errors=True)
             with _workplace(home) as folder:
-                _pip(release, folder) if wheel is None else _unpack(release, wheel, folder)
-                if lacking := missing(folder / "bfcl_eval", release):
+                tree = folder / "tree"
+                _pip(release, tree) if wheel is None else _unpack(release, wheel, tree)
+                if lacking := missing(tree / "bfcl_eval", release):
                     raise UserError(f"the wheel of bfcl-eval {release.version} lacks {lacking[0]}")
                 shutil.rmtree(home / release.version, ignore_errors=True)
-                folder.rename(home / release.version)
+                tree.rename(home / release.version)
     except Timeout:
         raise UserError(f"another process has been fetching it for {LOCK_SECONDS:g} s ({home / '.lock'}); try again") from None
     except OSError as error:
-        raise UserError(f"cannot write to {home} ({error.strerror or error}); mend that or set XDG_CACHE_HOME") from error
+        raise UserError(f"cannot write to {home} ({error.strerror or error}); make that folder writable") from error
     return home / release.version / "bfcl_eval"
 
 
@@ -112,16 +113,14 @@ def _workplace(home: Path) -> Iterator[Path]:
 
 
 def _pip(release: Release, target: Path) -> None:
-    requirements = target.parent / f"{target.name}.txt"
+    requirements = target.with_name("requirements.txt")
     requirements.write_text(release.requirement + "\n", encoding="utf-8")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", "--no-compile"]
     command += ["--no-deps", "--only-binary", ":all:", "--require-hashes", "--target", str(target), "--requirement", str(requirements)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=PIP_SECONDS, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
-        raise UserError(f"pip did not finish within {PIP_SECONDS:g} s; check the network, or give a file: wheel=PATH") from None
-    finally:
-        requirements.unlink(missing_ok=True)
+        raise UserError(f"pip did not finish within {PIP_SECONDS:g} s; check the network, or give a file: --set wheel=PATH") from None
     if done.returncode:
         raise UserError(f"pip could not fetch bfcl-eval {release.version} ({_cause(done.stderr)})")
 
@@ -129,11 +128,11 @@ def _pip(release: Release, target: Path) -> None:
 def _cause(stderr: str) -> str:
     """One line out of pip's complaint, with the fix."""
     if "No module named pip" in stderr:
-        return "this Python has no pip; add it, or give a file: wheel=PATH"
+        return "this Python has no pip; add it, or give a file: --set wheel=PATH"
     if "DO NOT MATCH THE HASHES" in stderr or ("hash" in stderr.lower() and "expected" in stderr.lower()):
         return "the file offered has a wrong hash and was refused; use an index that serves the published file"
     errors = [line.removeprefix("ERROR:").strip() for line in stderr.splitlines() if line.startswith("ERROR:")]
-    return f"{errors[-1] if errors else 'no reason given'}; check the network, or give a file: wheel=PATH"
+    return f"{errors[-1] if errors else 'no reason given'}; check the network, or give a file: --set wheel=PATH"
 
 
 def _unpack(release: Release, wheel: Path, target: Path) -> None:

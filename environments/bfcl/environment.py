@@ -20,7 +20,7 @@ from .decode import Call
 from .digest import digest
 from .episode import BfclEpisode
 from .prompt import STYLES, system_prompt
-from .release import CATEGORIES, DEFAULT, RELEASES
+from .release import CATEGORIES, CLASSES, DEFAULT, RELEASES
 from .schema import tools
 from .splits import SPLITS, assign
 from .world import fresh
@@ -90,6 +90,9 @@ class Bfcl:
         payload = task.payload
         if payload.get("release") != self.options.release:
             raise UserError(f"{task.id} is of BFCL release {payload.get('release')}; set environment.bfcl.release to it")
+        for owner in payload["involved_classes"]:
+            if owner not in CLASSES:
+                raise UserError(f"{task.id}: BFCL has no class {owner!r}{did_you_mean(str(owner), CLASSES)}")
         system = system_prompt(self.apis, tuple(payload["involved_classes"]), self.options.doc_style)
         return BfclEpisode(self.apis, payload, system, self.options.step_limit, self.options.positional)
 

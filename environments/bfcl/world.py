@@ -14,12 +14,9 @@ from typing import Any
 
 from attrs import frozen
 
-from coevolve import UserError, did_you_mean
-
 from . import guards
 from .apis import Apis
 from .decode import Call
-from .release import CLASSES
 
 ERROR = "Error during execution: "
 _FORBIDDEN = frozenset({"kill", "exit", "quit", "remove", "unlink", "popen", "Popen", "run"})
@@ -62,7 +59,8 @@ class World:
         try:
             return _result(self._run(call))
         except Exception as error:  # noqa: BLE001 - the benchmark shows every error of a call to the agent
-            return Result(f"{ERROR}{error}", None, f"{ERROR}{error}")
+            text = f"{ERROR}{error}".encode(errors="backslashreplace").decode()
+            return Result(text, None, text)
 
     def _run(self, call: Call) -> Any:
         method = call.name.split(".")[1] if "." in call.name else call.name
@@ -104,8 +102,6 @@ def _initial(apis: Apis, classes: tuple[str, ...], config: str) -> bytes:
     instances = {}
     initial = json.loads(config)
     for owner in classes:
-        if owner not in CLASSES:
-            raise UserError(f"BFCL has no class {owner!r}{did_you_mean(owner, CLASSES)}")
         instances[owner] = apis.load(owner)()
         if owner not in _STATELESS:
             instances[owner]._load_scenario(initial.get(owner, {}), long_context=False)

@@ -1,6 +1,6 @@
 """The official executor, checker, decoder and prompt, in a process of their own: one JSON job on stdin, its answers on stdout.
 
-    python official_worker.py FOLDER_WITH_BFCL_EVAL SCRATCH_FOLDER < job.json
+python official_worker.py FOLDER_WITH_BFCL_EVAL SCRATCH_FOLDER < job.json
 """
 
 import contextlib
