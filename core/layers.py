@@ -78,10 +78,12 @@ def read_sets(sets: Sequence[str]) -> dict[str, Any]:
 
 def parse_value(setting: str, text: str) -> Any:
     """A TOML value; a bare word or path stands for itself as text."""
+    if not text:
+        raise UserError(f"--set {setting}: the value is missing (an empty text is '\"\"')")
     try:
         parsed = tomllib.loads(f"value = {text}")
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        if not text or text[0] in "[{\"'":
+        if text[0] in "[{\"'":
             raise UserError(f"--set {setting}: {text!r} is not a TOML value ({' '.join(str(error).split())[:80]})") from error
         return text
     value = parsed["value"]

@@ -115,7 +115,7 @@ class Registry:
         offers = self._offers.get((kind, name), [])
         if not offers:
             broken = sum(record.error is not None for record in self._records)
-            hint = f"; {broken} broken plugins were skipped, see `coevolve plugins`" if broken else ""
+            hint = f"; broken plugins skipped: {broken}, see `coevolve plugins`" if broken else ""
             raise UserError(f"unknown {kind} {name!r}{did_you_mean(name, self.names(kind))}{hint}")
         if len(offers) > 1:
             raise UserError(self._conflict(kind, name))
@@ -251,6 +251,9 @@ def _check_arguments(hook: str, function: Callable[..., Any]) -> None:
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name not in known:
             raise PluginError(f"{hook} takes no argument {parameter.name!r}{did_you_mean(parameter.name, known)}")
+        if parameter.default is not parameter.empty:
+            # pluggy passes only arguments without a default.
+            raise PluginError(f"{hook}: the argument {parameter.name!r} must have no default")
 
 
 def _components(hooks: Mapping[str, Callable[..., Any]]) -> Iterator[tuple[str, type[Any]]]:

@@ -8,6 +8,7 @@ import math
 import re
 import types
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -84,11 +85,16 @@ def _misfit(error: BaseException, path: str) -> Misfit:
         key = min(leaf.extra_fields)
         known = [field.name for field in attrs.fields(leaf.cl) if field.init]
         return Misfit(_join(path, key), f"unknown key {_join(path, key)!r}{did_you_mean(key, known)}")
-    text = " ".join(str(leaf).split())
-    # attrs' own validators begin with the field's name in quotes and end with ": value".
-    if match := re.fullmatch(r"'(\w+)' (must .*?)(?:: (.*))?", text):
-        name, rule, value = match.groups()
-        return Misfit(_join(path, name), f"{_join(path, name)} {rule}" + (f", found {value}" if value else ""))
+    # attrs' own validators put the text first, with the field's name in quotes in it and mostly ": value" at its end.
+    text = " ".join(str(leaf.args[0] if leaf.args else leaf).split())
+    if match := re.fullmatch(r"(Length of )?'(\w+)' (must .*?)(?:: (.*))?", text):
+        length, name, rule, value = match.groups()
+        key = _join(path, name)
+        return Misfit(
+            key,
+            f"{key} {rule.replace('be', 'have', 1) if length else rule}{' entries' if length else ''}"
+            + (f", found {value}" if value else ""),
+        )
     return Misfit(path, f"{path}: {text}")
 
 
@@ -116,7 +122,9 @@ def _bool(value: object, _: Any) -> bool:
     return value
 
 
-def _int(value: object, _: Any) -> int:
+def _int(value: object, kind: Any) -> Any:
+    if issubclass(kind, enum.Enum):
+        return _enum(value, kind)
     if not isinstance(value, int) or isinstance(value, bool):
         raise Unfit("a whole number", value)
     return value
@@ -128,7 +136,9 @@ def _float(value: object, _: Any) -> float:
     return float(value)
 
 
-def _str(value: object, _: Any) -> str:
+def _str(value: object, kind: Any) -> Any:
+    if issubclass(kind, enum.Enum):  # cattrs takes an enum that is a text as well for a text
+        return _enum(value, kind)
     if not isinstance(value, str):
         number = isinstance(value, int | float) and not isinstance(value, bool)
         raise Unfit("text", value, f" (quote it: '\"{value}\"')" if number else "")
@@ -136,7 +146,7 @@ def _str(value: object, _: Any) -> str:
 
 
 def _path(value: object, _: Any) -> Path:
-    return Path(_str(value, None)).expanduser()
+    return Path(_str(value, str)).expanduser()
 
 
 def _literal(value: object, kind: Any) -> Any:
@@ -198,22 +208,22 @@ def _origin(origin: Any) -> Callable[[Any], bool]:
 
 
 def _attrs_class(kind: Any, converter: cattrs.Converter) -> StructureHook:
-    return make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=True)
+    inner = _only(dict, "a table", partial(make_dict_structure_fn, _cattrs_forbid_extra_keys=True))(kind, converter)
+    return lambda value, of: value if type(value) is kind else inner(value, of)
 
 
 def _make() -> cattrs.Converter:
     converter = cattrs.Converter(forbid_extra_keys=True)
-    for kind, hook in ((bool, _bool), (int, _int), (float, _float), (str, _str), (Path, _path)):
+    for kind, hook in ((bool, _bool), (int, _int), (float, _float), (str, _str), (Path, _path), (enum.Enum, _enum)):
         converter.register_structure_hook(kind, hook)
     converter.register_structure_hook_func(_origin(Literal), _literal)
-    converter.register_structure_hook_func(lambda kind: isinstance(kind, type) and issubclass(kind, enum.Enum), _enum)
     converter.register_structure_hook_func(_is_union, _union)
     converter.register_structure_hook_func(lambda kind: kind is Any, lambda value, _: value)
     converter.register_structure_hook_factory(_origin(tuple), _only((list, tuple), "a list", homogenous_tuple_structure_factory))
     converter.register_structure_hook_factory(_origin(list), _only((list, tuple), "a list", list_structure_factory))
     converter.register_structure_hook_factory(_origin(dict), _only(dict, "a table", mapping_structure_factory))
     converter.register_structure_hook_factory(_origin(Mapping), _only(dict, "a table", mapping_structure_factory))
-    converter.register_structure_hook_factory(attrs.has, _only(dict, "a table", _attrs_class))
+    converter.register_structure_hook_factory(attrs.has, _attrs_class)
     return converter
 
 

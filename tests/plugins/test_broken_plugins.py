@@ -43,6 +43,10 @@ BROKEN = {
         "from coevolve import hookimpl\n@hookimpl\ndef coevolve_evaluated(iteraton): pass",
         "coevolve_evaluated takes no argument 'iteraton' (did you mean 'iteration'?)",
     ),
+    "default": (
+        "from coevolve import hookimpl\n@hookimpl\ndef coevolve_evaluated(iteration=0): pass",
+        "coevolve_evaluated: the argument 'iteration' must have no default",
+    ),
     "raises": ("from coevolve import hookimpl\n@hookimpl\ndef coevolve_signals(): return 1 / 0", "ZeroDivisionError: division by zero"),
     "wrapper": ("from coevolve import hookimpl\n@hookimpl(wrapper=True)\ndef coevolve_signals(): return (yield)", "is a hook wrapper"),
     "specname": (
@@ -127,5 +131,5 @@ def test_two_plugins_of_one_name(install: Callable[..., str]) -> None:
 
 def test_a_broken_plugin_is_mentioned_where_its_component_is_missed(install: Callable[..., str]) -> None:
     install("bad", "import a_library_that_is_not_there")
-    with pytest.raises(UserError, match="broken plugins were skipped, see `coevolve plugins`"):
+    with pytest.raises(UserError, match="broken plugins skipped: [0-9]+, see `coevolve plugins`"):
         load_plugins().component("signal", "nowhere")

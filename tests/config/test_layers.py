@@ -1,0 +1,126 @@
+"""Precedence and the meaning of `--set`."""
+
+from pathlib import Path
+
+import pytest
+
+from coevolve.core.config import Config, load_config, plugin_choice
+from coevolve.core.layers import Layer, merge, parse_value, read_sets, recipes
+from coevolve.core.registry import Registry, load_plugins
+
+
+def test_the_recipes_say_what_they_are() -> None:
+    assert list(recipes()) == ["bfcl-smoke", "desk"]
+    assert all(line.endswith(".") and len(line) > 30 for line in recipes().values())
+    assert "not a result" in recipes()["bfcl-smoke"]
+
+
+@pytest.mark.parametrize("recipe", ["bfcl-smoke", "desk"])
+def test_every_recipe_loads(recipe: str) -> None:
+    registry = load_plugins(only=["coevolve.*"])
+    config = load_config(registry, recipe)
+    assert [chosen.name for chosen in config.signals] == ["forgetting", "boundary", "rare"]
+    assert config.synthesizer is not None and config.synthesizer.name == "programmatic"
+
+
+def test_the_desk_recipe_is_the_defaults() -> None:
+    config = load_config(load_plugins(only=["coevolve.*"]))
+    assert (config.seed, config.steps, config.evolve_every, config.batch, config.rollouts) == (0, 60, 10, 16, 8)
+    assert (config.temperature, config.max_new_tokens, config.max_completions) == (1.0, 48, 10)
+    assert (config.initial_tasks, config.tasks_per_evolution, config.candidates_per_task) == (64, 16, 8)
+    assert (config.checkpoint_every, config.step_timeout, config.fault_limit, config.stalled_after) == (10, 30.0, 0.5, 5)
+    evaluation = config.evaluation
+    assert (evaluation.every, evaluation.tasks, evaluation.final_tasks, evaluation.split) == (20, 200, 400, "test")
+    assert evaluation.modes == ("greedy", "sampled")
+    chosen = (config.environment, config.policy, config.trainer, config.sampler)
+    assert [c.name for c in chosen] == ["desk", "transformers", "grpo", "uniform"]
+    assert [c.name for c in config.validators] == ["execution"]
+    for kind, one in zip(("environment", "policy", "trainer", "sampler"), chosen, strict=True):
+        assert one.options == load_plugins().component(kind, one.name).Options()
+
+
+def loaded(parts: Registry, base: Path, *sets: str) -> Config:
+    return load_config(parts, None, base, sets)
+
+
+def test_set_wins_over_the_file_and_the_file_over_the_default(parts: Registry, base: Path) -> None:
+    base.write_text("steps = 7\nbatch = 5\n" + base.read_text() + "[evaluation]\nevery = 3\ntasks = 4\n")
+    config = loaded(parts, base, "batch=2", "evaluation.tasks=9")
+    assert (config.steps, config.batch, config.rollouts) == (7, 2, 8)
+    assert (config.evaluation.every, config.evaluation.tasks, config.evaluation.final_tasks) == (3, 9, 400)
+
+
+def test_the_file_wins_over_the_recipe(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("rollouts = 5\n[evaluation]\ntasks = 11\n")
+    config = load_config(load_plugins(only=["coevolve.*"]), "bfcl-smoke", file, ["batch=3"])
+    assert (config.steps, config.rollouts, config.batch) == (2, 5, 3)
+    assert (config.evaluation.tasks, config.evaluation.final_tasks) == (11, 2)
+
+
+def test_another_component_drops_the_options_of_the_one_before(parts: Registry, base: Path) -> None:
+    base.write_text(base.read_text().replace('[policy]\nname = "all"', '[policy]\nname = "all"\ncount = 9'))
+    assert loaded(parts, base).policy.options.count == 9
+    assert loaded(parts, base, "policy.rate=0.25").policy.options.count == 9
+    changed = loaded(parts, base, "policy.name=few", "policy.size=4").policy
+    assert (changed.name, changed.options.size) == ("few", 4)
+
+
+def test_a_shorter_list_of_names_drops_the_options_of_the_others(parts: Registry, base: Path) -> None:
+    base.write_text(base.read_text() + "[signals.all]\ncount = 9\n[signals.few]\nsize = 8\n")
+    config = loaded(parts, base, 'signals.names=["few"]')
+    assert [(c.name, c.options.size) for c in config.signals] == [("few", 8)]
+    assert loaded(parts, base, "signals.names=[]").signals == ()
+
+
+def test_none_means_no_synthesizer(parts: Registry, base: Path) -> None:
+    assert loaded(parts, base).synthesizer is None
+    chosen = loaded(parts, base, "synthesizer.name=few").synthesizer
+    assert chosen is not None and chosen.name == "few"
+    base.write_text(base.read_text() + '[synthesizer]\nname = "few"\nsize = 2\n')
+    assert loaded(parts, base, "synthesizer.name=none").synthesizer is None
+
+
+def test_none_stands_for_a_value_that_may_be_missing(parts: Registry, base: Path) -> None:
+    assert loaded(parts, base).policy.options.maybe == 7
+    assert loaded(parts, base, "policy.maybe=none").policy.options.maybe is None
+
+
+def test_the_plugin_table_is_read_before_anything_else(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('[plugins]\nblock = ["a", "b.*"]\n[policy]\nname = "nowhere"\n')
+    choice = plugin_choice("desk", file, ['plugins.only=["coevolve.*"]'])
+    assert (choice.only, choice.block) == (("coevolve.*",), ("a", "b.*"))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("3", 3),
+        ("3.5", 3.5),
+        ("true", True),
+        ('"3"', "3"),
+        ("[1, 2]", [1, 2]),
+        ("{ a = 1 }", {"a": 1}),
+        ("word", "word"),
+        ("smollm2-135m-instruct", "smollm2-135m-instruct"),
+        ("/some/where else", "/some/where else"),
+        ("True", "True"),
+        ("2026-11-29", "2026-11-29"),
+        ("1\nother = 2", "1\nother = 2"),
+        ("3 # three", 3),
+        ("a=b", "a=b"),
+    ],
+)
+def test_a_set_value_is_toml_or_a_bare_word(text: str, value: object) -> None:
+    assert parse_value("key=", text) == value
+
+
+def test_set_builds_tables() -> None:
+    assert read_sets(["a.b.c=1", "a.b.d=x", "a.e=2", "a.b.c=3"]) == {"a": {"b": {"c": 3, "d": "x"}, "e": 2}}
+
+
+def test_merging_leaves_the_layers_alone() -> None:
+    below, above = {"evaluation": {"every": 1, "tasks": 2}}, {"evaluation": {"tasks": 3}}
+    assert merge([Layer("a", below), Layer("b", above)]) == {"evaluation": {"every": 1, "tasks": 3}}
+    assert (below, above) == ({"evaluation": {"every": 1, "tasks": 2}}, {"evaluation": {"tasks": 3}})
