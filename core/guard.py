@@ -58,10 +58,11 @@ class GuardedEpisode:
 class GuardedEnvironment:
     """An Environment whose calls go through the guard; everything else of the environment stays reachable."""
 
-    name: ClassVar[str] = "guarded"
+    name: ClassVar[str]
     Options: ClassVar[type[Any]] = object
 
     def __init__(self, environment: Environment, timeout: float) -> None:
+        self.name = environment.name  # type: ignore[misc]  # what it guards is known by its own name
         self._environment = environment
         self._pool = DeadlinePool(1, timeout)
 

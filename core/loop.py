@@ -148,15 +148,15 @@ class Loop:
 
     def evaluate(self, iteration: int, *, final: bool = False) -> None:
         """Success on the held-out split, for each mode that the configuration names."""
-        settings = self.config.evaluation
+        config, settings = self.config, self.config.evaluation
         count = settings.final_tasks if final or iteration == 0 else settings.tasks
         results = {}
         for mode in settings.modes:
             with self.clock.part("evaluation"):
-                report = evaluate(self.roller, self.trainer.policy(), self.held_out, mode, self.config, count=count)
+                report = evaluate(self.roller, self.trainer.policy(), self.held_out, mode, config, count=count)
             results[mode] = report.success
             self.store.add_evaluation(iteration, settings.split, mode, report.success, report.tasks, report.faults)
-            if text := report.suspicious():
+            if iteration in (0, config.steps) and (text := report.suspicious()):
                 self.registry.notify("coevolve_diagnosed", iteration=iteration, text=text)
         self.registry.notify("coevolve_evaluated", iteration=iteration, results=results)
 
