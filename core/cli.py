@@ -26,8 +26,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-env = typer.Typer(help="Environments: which there are, and the data that some of them need.", rich_markup_mode=None)
-app.add_typer(env, name="env", no_args_is_help=False)
+env = typer.Typer(help="Environments, and the data that some of them need.", rich_markup_mode=None)
+app.add_typer(env, name="env")
 
 Recipe = Annotated[str, typer.Option("--recipe", metavar="NAME", help="Settings to begin with; `coevolve recipes` lists them.")]
 ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="TOML file over the recipe.")]
@@ -71,7 +71,7 @@ def root(
         print(context.get_help())
 
 
-@app.command()
+@app.command(short_help="Train, and evolve the tasks.")
 def run(
     recipe: Recipe = "desk",
     config: ConfigFile = None,
@@ -93,7 +93,7 @@ def run(
         start(settings, registry, folder)
 
 
-@app.command()
+@app.command(short_help="Go on with a run.")
 def resume(folder: RunFolder, sets: Sets = None) -> None:
     """Go on with a run from its last checkpoint; `--set steps=N` makes it longer."""
     from .run import resume as go_on
@@ -106,7 +106,7 @@ def resume(folder: RunFolder, sets: Sets = None) -> None:
         go_on(registry, folder, sets or ())
 
 
-@app.command("eval")
+@app.command("eval", short_help="Success of a policy on a split.")
 def evaluate(
     recipe: Recipe = "desk",
     config: ConfigFile = None,
@@ -140,11 +140,11 @@ def evaluate(
         report.render(Console())
 
 
-@app.command()
+@app.command(short_help="What happened in a run.")
 def show(
     folder: RunFolder,
     task: Annotated[
-        str | None, typer.Argument(metavar="[TASK]", help="Id of a task: its origin, attempts and transcripts.", show_default=False)
+        str | None, typer.Argument(metavar="TASK", help="Id of a task: its origin, attempts and transcripts.", show_default=False)
     ] = None,
 ) -> None:
     """What happened in a run, or to one of its tasks."""
@@ -155,7 +155,7 @@ def show(
     render(folder, task, Console())
 
 
-@app.command()
+@app.command(short_help="Which plugins are loaded or broken.")
 def plugins(block: Block = None, as_json: AsJson = False) -> None:
     """Which plugins are loaded, from which distribution, and what is wrong with those that are not (then the exit code is 1)."""
     from .registry import load_plugins
@@ -185,7 +185,7 @@ def recipes() -> None:
         print(f"{name}: {line}")
 
 
-@app.command("config")
+@app.command("config", short_help="Print the resolved configuration.")
 def config_(recipe: Recipe = "desk", config: ConfigFile = None, sets: Sets = None, block: Block = None) -> None:
     """Print the resolved configuration as TOML: every setting, defaults included. `--config` takes it back."""
     settings, _ = _prepare(recipe, config, sets or (), block or ())
@@ -197,7 +197,13 @@ def config_(recipe: Recipe = "desk", config: ConfigFile = None, sets: Sets = Non
 EnvironmentName = Annotated[str, typer.Argument(metavar="NAME", help="An environment of `coevolve env list`.", show_default=False)]
 
 
-@env.command("list")
+@env.callback(invoke_without_command=True)
+def env_root(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@env.command("list", short_help="Which environments there are.")
 def env_list() -> None:
     """Environments, and whether they are ready to be used."""
     from .contracts import Installable
@@ -211,8 +217,14 @@ def env_list() -> None:
         print(f"{name} ({origin}): {'ready' if ready else f'needs `coevolve env setup {name}`'}")
 
 
-@env.command("setup")
-def env_setup(name: EnvironmentName, sets: Sets = None) -> None:
+@env.command("setup", short_help="Fetch an environment's data.")
+def env_setup(
+    name: EnvironmentName,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the environment's own set-up; may be repeated."),
+    ] = None,
+) -> None:
     """Fetch the data that an environment needs; doing it again is harmless."""
     from .contracts import Installable
     from .registry import load_plugins
@@ -227,7 +239,7 @@ def env_setup(name: EnvironmentName, sets: Sets = None) -> None:
         print(f"{name}: needs no set-up")
 
 
-@env.command("doctor")
+@env.command("doctor", short_help="Name what an environment lacks.")
 def env_doctor(name: EnvironmentName) -> None:
     """Name what an environment lacks (then the exit code is 1)."""
     from .contracts import Installable

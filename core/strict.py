@@ -89,12 +89,10 @@ def _misfit(error: BaseException, path: str) -> Misfit:
     text = " ".join(str(leaf.args[0] if leaf.args else leaf).split())
     if match := re.fullmatch(r"(Length of )?'(\w+)' (must .*?)(?:: (.*))?", text):
         length, name, rule, value = match.groups()
+        if length:
+            rule = rule.replace("be", "have", 1) + " entries"
         key = _join(path, name)
-        return Misfit(
-            key,
-            f"{key} {rule.replace('be', 'have', 1) if length else rule}{' entries' if length else ''}"
-            + (f", found {value}" if value else ""),
-        )
+        return Misfit(key, f"{key} {rule}" + (f", found {value}" if value else ""))
     return Misfit(path, f"{path}: {text}")
 
 
