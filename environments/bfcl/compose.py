@@ -67,10 +67,16 @@ def reword(apis: Apis, start: Task, actions: Sequence[Action]) -> Turns:
 
 def wish(apis: Apis, action: Action) -> str:
     """A call in words: the first sentence of its document, and its arguments."""
-    sentence = apis.functions[action.name].sentence
-    sentence = sentence[:1].lower() + sentence[1:]
+    sentence = _imperative(apis.functions[action.name].sentence)
     given = " and ".join(f"{name} {value!r}" for name, value in action.arguments.items())
     return f"{sentence}, with {given}" if given else sentence
+
+
+def _imperative(sentence: str) -> str:
+    """ "Checks the tires" and "Check the tires" as "check the tires"; documents use both."""
+    verb, space, rest = sentence.partition(" ")
+    ending = 2 if verb.endswith("sses") else int(verb.endswith("s") and not verb.endswith("ss"))
+    return verb[: len(verb) - ending].lower() + space + rest
 
 
 def _key(call: Action | Call) -> str:

@@ -1,5 +1,6 @@
 """Function documents as tools with JSON schemas."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,6 +9,7 @@ from coevolve import Tool
 from .apis import Apis, Function
 
 _TYPES = {"dict": "object", "float": "number", "tuple": "array", "any": None}
+_LISTED = re.compile(r"(?:\[Enum\]|[Oo]ptions(?: are)?): (.+)")
 
 
 def tools(apis: Apis) -> tuple[Tool, ...]:
@@ -29,6 +31,12 @@ def _tool(function: Function, linked: set[str]) -> Tool:
     return Tool(function.name, function.description, schemas[0], schemas[1], function.owner)
 
 
+def _choices(description: str) -> list[str]:
+    """The values that a document lists, as "[Enum]: ..." or "options are: ..."."""
+    found = _LISTED.search(description)
+    return [] if found is None else [word.strip(' "[].') for word in found[1].split(",")]
+
+
 def _schema(detail: Mapping[str, Any]) -> dict[str, Any]:
     kind = _TYPES.get(detail["type"], detail["type"])
     found: dict[str, Any] = {} if kind is None else {"type": kind}
@@ -42,4 +50,6 @@ def _schema(detail: Mapping[str, Any]) -> dict[str, Any]:
         found["required"] = list(detail["required"])
     if "items" in detail:
         found["items"] = _schema(detail["items"])
+    if choices := _choices(detail.get("description", "")):
+        (found if kind == "string" else found.get("items", {}))["enum"] = choices
     return found

@@ -10,6 +10,7 @@ import attrs
 import pytest
 
 from coevolve import Action, Environment, Outcome, Step, Task, Trajectory, UserError
+from coevolve.environments.bfcl.compose import wish
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.testing import check_environment
 
@@ -78,7 +79,33 @@ def test_tools_are_the_documented_functions(bfcl: Bfcl) -> None:
     assert kinds == {"string", "integer", "number", "boolean", "array", "object"}
     booking = next(tool for tool in tools if tool.name == "cancel_booking")
     assert booking.parameters["properties"]["booking_id"]["format"] == "booking_id"
+    status = next(tool for tool in tools if tool.name == "displayCarStatus").parameters["properties"]["option"]
+    assert status["enum"] == ["fuel", "battery", "doors", "climate", "headlights", "parkingBrake", "brakePedal", "engine"]
+    flight = next(tool for tool in tools if tool.name == "get_flight_cost").parameters["properties"]["travel_class"]
+    assert flight["enum"] == ["economy", "business", "first"]
     assert bfcl.options.release in bfcl.describe().notes
+
+
+def test_listed_values_hold_for_the_solutions(bfcl: Bfcl) -> None:
+    schemas = {tool.name: tool.parameters["properties"] for tool in bfcl.describe().tools}
+    used, outside = 0, []
+    for task in bfcl.tasks("all"):
+        for action in task.solution:
+            for name, value in action.arguments.items():
+                detail = schemas[action.name][name]
+                choices = detail.get("enum") or detail.get("items", {}).get("enum")
+                for item in (value if isinstance(value, list) else [value]) if choices else ():
+                    used += 1
+                    if item not in choices:
+                        outside.append((task.id, action.name, item))
+    assert used > 100
+    assert outside == []
+
+
+def test_wishes_are_requests(bfcl: Bfcl) -> None:
+    assert wish(bfcl.apis, Action("check_tire_pressure")) == "check the tire pressure of the vehicle"
+    assert wish(bfcl.apis, Action("pressBrakePedal", {"pedalPosition": 1.0})).startswith("press the brake pedal")
+    assert wish(bfcl.apis, Action("wc", {"file_name": "a", "mode": "w"})).endswith(", with file_name 'a' and mode 'w'")
 
 
 def test_patterns_name_function_and_outcome_once(bfcl: Bfcl) -> None:
@@ -163,6 +190,7 @@ def test_keys_are_the_same_for_the_same_and_differ_for_the_different(bfcl: Bfcl)
 
 def test_keys_and_results_do_not_depend_on_the_hash_seed(bfcl: Bfcl) -> None:
     program = """
+from coevolve.environments.bfcl.compose import wish
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 bfcl = Bfcl(BfclOptions())
 task = next(task for task in bfcl.tasks("all") if "TravelAPI" in task.payload["involved_classes"])
