@@ -1,52 +1,81 @@
 """The environment as synthesizers and validators see it: each call has a deadline, each failure is an InfrastructureFault that names it.
 
-So a plugin that explores need not guard itself against an environment that raises or hangs.
+So a plugin that explores need not guard itself against an environment that raises or hangs. The plugin's own code runs in a thread that
+is watched (`Guard.run`, `Guard.each`); its calls of the environment say when they begin and end.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from .contracts import Environment, Episode
-from .deadline import DeadlinePool
+from .deadline import DeadlinePool, Watch
 from .errors import InfrastructureFault
 from .model import Action, Description, Message, Observation, Step, Task, TaskKeys, Trajectory
 
 T = TypeVar("T")
 
 
-def _guarded(pool: DeadlinePool, where: str, function: Callable[[], T]) -> T:
+def _guarded(watch: Watch, where: str, function: Callable[[], T]) -> T:
     try:
-        return pool.call(function)
+        with watch.calling():
+            return function()
     except Exception as error:
         raise InfrastructureFault(f"environment failed in {where}: {type(error).__name__}: {error}") from error
+
+
+class Guard:
+    """Runs plugin code over the guarded `environment`."""
+
+    def __init__(self, environment: Environment, timeout: float) -> None:
+        self._watch = Watch()
+        self._pool = DeadlinePool(1, timeout)
+        self.environment: Environment = GuardedEnvironment(environment, self._watch)
+
+    def run(self, function: Callable[[], T]) -> T:
+        """The function's result; InfrastructureFault when the environment failed in it or did not answer in time."""
+        try:
+            return self._pool.supervise(function, self._watch)
+        except InfrastructureFault:
+            self._watch.started = None
+            raise
+
+    def each(self, items: Iterator[T]) -> Iterator[T]:
+        """The same items, each made under guard; after a fault there are no more."""
+        end = object()
+        while (item := self.run(lambda: next(items, end))) is not end:
+            yield cast(T, item)
+
+    def close(self) -> None:
+        """Let the worker thread end."""
+        self._pool.close()
 
 
 class GuardedEpisode:
     """An Episode whose calls go through the guard."""
 
-    def __init__(self, episode: Episode, pool: DeadlinePool) -> None:
-        self._episode, self._pool = episode, pool
+    def __init__(self, episode: Episode, watch: Watch) -> None:
+        self._episode, self._watch = episode, watch
         self.messages: Sequence[Message] = episode.messages
         self.tools: Sequence[dict[str, Any]] | None = episode.tools
 
     def step(self, text: str) -> Observation:
-        return _guarded(self._pool, "step", lambda: self._episode.step(text))
+        return _guarded(self._watch, "step", lambda: self._episode.step(text))
 
     def score(self) -> float:
-        return _guarded(self._pool, "score", self._episode.score)
+        return _guarded(self._watch, "score", self._episode.score)
 
     def snapshot(self) -> Any:
-        return _guarded(self._pool, "snapshot", self._episode.snapshot)
+        return _guarded(self._watch, "snapshot", self._episode.snapshot)
 
     def restore(self, snapshot: Any) -> None:
-        _guarded(self._pool, "restore", lambda: self._episode.restore(snapshot))
+        _guarded(self._watch, "restore", lambda: self._episode.restore(snapshot))
 
     def state(self) -> str:
-        return _guarded(self._pool, "state", self._episode.state)
+        return _guarded(self._watch, "state", self._episode.state)
 
     def close(self) -> None:
-        _guarded(self._pool, "close", self._episode.close)
+        _guarded(self._watch, "close", self._episode.close)
 
     def __enter__(self) -> "GuardedEpisode":
         return self
@@ -61,31 +90,31 @@ class GuardedEnvironment:
     name: ClassVar[str]
     Options: ClassVar[type[Any]] = object
 
-    def __init__(self, environment: Environment, timeout: float) -> None:
+    def __init__(self, environment: Environment, watch: Watch) -> None:
         self.name = environment.name  # type: ignore[misc]  # what it guards is known by its own name
         self._environment = environment
-        self._pool = DeadlinePool(1, timeout)
+        self._watch = watch
 
     def splits(self) -> tuple[str, ...]:
-        return _guarded(self._pool, "splits", self._environment.splits)
+        return _guarded(self._watch, "splits", self._environment.splits)
 
     def tasks(self, split: str) -> Sequence[Task]:
-        return _guarded(self._pool, "tasks", lambda: self._environment.tasks(split))
+        return _guarded(self._watch, "tasks", lambda: self._environment.tasks(split))
 
     def open(self, task: Task) -> Any:
-        return GuardedEpisode(_guarded(self._pool, "open", lambda: self._environment.open(task)), self._pool)
+        return GuardedEpisode(_guarded(self._watch, "open", lambda: self._environment.open(task)), self._watch)
 
     def describe(self) -> Description:
-        return _guarded(self._pool, "describe", self._environment.describe)
+        return _guarded(self._watch, "describe", self._environment.describe)
 
     def patterns(self, trajectory: Trajectory) -> tuple[str, ...]:
-        return _guarded(self._pool, "patterns", lambda: self._environment.patterns(trajectory))
+        return _guarded(self._watch, "patterns", lambda: self._environment.patterns(trajectory))
 
     def script(self, actions: Sequence[Action]) -> tuple[str, ...]:
-        return _guarded(self._pool, "script", lambda: self._environment.script(actions))
+        return _guarded(self._watch, "script", lambda: self._environment.script(actions))
 
     def compose(self, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
-        return _guarded(self._pool, "compose", lambda: self._environment.compose(start, steps, task_id, query))
+        return _guarded(self._watch, "compose", lambda: self._environment.compose(start, steps, task_id, query))
 
     def keys(self, task: Task) -> TaskKeys:
-        return _guarded(self._pool, "keys", lambda: self._environment.keys(task))
+        return _guarded(self._watch, "keys", lambda: self._environment.keys(task))

@@ -21,11 +21,12 @@ from attrs import define, field
 
 from .clock import Clock, timed
 from .config import Config
-from .contracts import Environment, Policy, Sampler, SignalDetector, Synthesizer, Trainer, Validator
+from .contracts import Policy, Sampler, SignalDetector, Synthesizer, Trainer, Validator
 from .diagnosis import Breaker, Stall
 from .episodes import Roller
 from .errors import InfrastructureFault
 from .evaluation import evaluate
+from .guard import Guard
 from .model import CandidateTask, Feedback, History, RolloutGroup, Sampling, Signal, Task, TaskPool, Verdict
 from .randomness import derive, generator
 from .registry import Registry
@@ -41,7 +42,7 @@ class Loop:
     store: Store
     clock: Clock
     roller: Roller
-    environment: Environment
+    guard: Guard
     trainer: Trainer
     sampler: Sampler
     detectors: Sequence[SignalDetector]
@@ -118,7 +119,7 @@ class Loop:
         rng = generator(self.config.seed, "synthesizer", iteration)
         admitted: list[Task] = []
         assert self.synthesizer is not None
-        found = iter(self.synthesizer.synthesize(feedback, self.environment, rng))
+        found = self.guard.each(iter(self.synthesizer.synthesize(feedback, self.guard.environment, rng)))
         try:
             for candidate in islice(timed(found, self.clock, "synthesis"), wanted * self.config.candidates_per_task):
                 with self.clock.part("validation"):
@@ -137,14 +138,12 @@ class Loop:
 
     def judge(self, candidate: CandidateTask, pool: TaskPool) -> Verdict:
         """Accepted only when every validator accepts."""
-        for validator in self.validators:
-            try:
-                verdict = validator.validate(candidate, self.environment, pool, self.held_out)
-            except InfrastructureFault as fault:
-                return Verdict(False, "environment_error", str(fault))
-            if not verdict.accepted:
-                return verdict
-        return Verdict(True, "accepted")
+        try:
+            verdicts = (v.validate(candidate, self.guard.environment, pool, self.held_out) for v in self.validators)
+            refused = self.guard.run(lambda: next((verdict for verdict in verdicts if not verdict.accepted), None))
+        except InfrastructureFault as fault:
+            return Verdict(False, "environment_error", str(fault))
+        return refused or Verdict(True, "accepted")
 
     def evaluate(self, iteration: int, *, final: bool = False) -> None:
         """Success on the held-out split, for each mode that the configuration names."""

@@ -20,7 +20,7 @@ from .clock import Clock
 from .config import Chosen, Config, dump_toml, load_config
 from .episodes import Limits, Roller
 from .errors import CoevolveError, UserError, did_you_mean
-from .guard import GuardedEnvironment
+from .guard import Guard
 from .loop import Loop
 from .model import TaskPool
 from .randomness import generator
@@ -91,6 +91,7 @@ def drive(config: Config, registry: Registry, folder: Path, store: Store, checkp
     finally:
         registry.notify("coevolve_run_left", folder=folder)
         loop.roller.close()
+        loop.guard.close()
         store.close()
 
 
@@ -115,7 +116,7 @@ def build(config: Config, registry: Registry, folder: Path, store: Store, clock:
         store=store,
         clock=clock,
         roller=Roller(environment, Limits(config.max_completions, config.step_timeout, config.workers), clock),
-        environment=GuardedEnvironment(environment, config.step_timeout),
+        guard=Guard(environment, config.step_timeout),
         trainer=trainer,
         sampler=make("sampler", config.sampler),
         detectors=[make("signal", chosen) for chosen in config.signals],
@@ -129,7 +130,7 @@ def build(config: Config, registry: Registry, folder: Path, store: Store, clock:
 def begin(loop: Loop) -> None:
     """D_0: a seeded choice of the environment's train tasks; and how the untrained policy does on the held-out ones."""
     config = loop.config
-    tasks = list(loop.environment.tasks(config.train_split))
+    tasks = list(loop.guard.environment.tasks(config.train_split))
     if not tasks:
         raise UserError(f"environment {config.environment.name!r} has no tasks in split {config.train_split!r}")
     if 0 < config.initial_tasks < len(tasks):

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from coevolve.core.deadline import DeadlinePool
+from coevolve.core.deadline import DeadlinePool, Watch
 from coevolve.core.errors import InfrastructureFault
 
 
@@ -42,9 +42,25 @@ def test_a_keyboard_interrupt_is_not_swallowed() -> None:
     pool.close()
 
 
-def test_call_raises_what_the_function_raised() -> None:
-    pool = DeadlinePool(timeout=5)
+def test_supervised_work_may_take_its_time_but_its_calls_may_not() -> None:
+    pool, watch = DeadlinePool(timeout=0.05), Watch()
+    never = threading.Event()
+
+    def patient() -> str:
+        never.wait(0.4)
+        with watch.calling():
+            return "done"
+
+    def stuck() -> None:
+        with watch.calling():
+            never.wait()
+
+    assert pool.supervise(patient, watch) == "done"
     with pytest.raises(ZeroDivisionError):
-        pool.call(lambda: 1 / 0)
-    assert pool.call(lambda: 4) == 4
+        pool.supervise(lambda: 1 / 0, watch)
+    with pytest.raises(InfrastructureFault, match=r"no answer within 0\.05 s"):
+        pool.supervise(stuck, watch)
+    watch.started = None
+    assert pool.supervise(patient, watch) == "done", "the pool goes on after a stuck call"
+    never.set()
     pool.close()
