@@ -131,16 +131,16 @@ def _idle(episode: Episode) -> float:
 
 
 def _check_snapshot(environment: Environment, task: Task) -> None:
-    where, script = f"task {task.id}", environment.script(task.solution)
+    where = f"task {task.id}"
     with environment.open(task) as episode:
         before, start = episode.snapshot(), episode.state()
         ends = []
         for _ in range(2):
-            seen = [episode.step(text) for text in script[:1]]
+            seen = [episode.step(text) for text in environment.script(task.solution)]
             ends.append((seen, episode.state()))
             episode.restore(before)
             assert episode.state() == start, f"{where}: restore() does not bring the state back"
-        assert ends[0] == ends[1], f"{where}: a step after restore() differs from the same step before"
+        assert ends[0] == ends[1], f"{where}: what follows restore() differs from what followed the snapshot"
 
 
 def _check_nonsense(environment: Environment, task: Task, text: str) -> None:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from attrs import define, frozen
 
-from coevolve import Action, Conversation, LoopState, Message, Policy, RolloutGroup, RunInfo, Sampling, Task, Tokens, UserError
+from coevolve import Action, Conversation, LoopState, Message, Policy, RolloutGroup, RunInfo, Sampling, Step, Task, Tokens, UserError
 
 from .stockroom import perform
 
@@ -32,6 +32,9 @@ class Talk:
     row: int
     messages: list[Message]
     tokens: Tokens | None = None
+    skills: tuple[str | None, ...] = ()
+    found: tuple[Step, ...] = ()
+    """The solution's steps, as a rollout that gets everything right would see them."""
 
     def observe(self, messages: Sequence[Message]) -> None:
         self.messages.extend(messages)
@@ -122,7 +125,8 @@ class TabularPolicy:
         return 1 / (1 + math.exp(-self.logit(skill)))
 
     def begin(self, task: Task, messages: Sequence[Message], tools: Sequence[dict[str, Any]] | None, row: int) -> Talk:
-        return Talk(task, row, list(messages))
+        steps, _ = perform(task.payload["world"], task.solution)
+        return Talk(task, row, list(messages), None, skills(task), tuple(steps))
 
     def complete(self, conversations: Sequence[Conversation], sampling: Sampling) -> list[str | None]:
         return [talk.write(self._next(talk, sampling)) for talk in conversations if isinstance(talk, Talk)]
@@ -131,7 +135,7 @@ class TabularPolicy:
         turn, solution = talk.turn, talk.task.solution
         if turn >= len(solution):
             return ""
-        action, skill = solution[turn], skills(talk.task)[turn]
+        action, skill = solution[turn], talk.skills[turn]
         arguments = {key: self._seen(talk, value) for key, value in action.arguments.items()}
         if skill is not None:
             draw = random.Random(f"{sampling.seed} {talk.row} {turn}").random() if sampling.temperature > 0 else 0.5
@@ -142,9 +146,8 @@ class TabularPolicy:
     @staticmethod
     def _seen(talk: Talk, value: Any) -> Any:
         """What this rollout found where the solution found `value`."""
-        steps, _ = perform(talk.task.payload["world"], talk.task.solution)
         answers = [message["content"] for message in talk.messages if message["role"] == "tool"]
-        for step, answer in zip(steps, answers, strict=False):
+        for step, answer in zip(talk.found, answers, strict=False):
             if isinstance(step.result, Mapping) and value in step.result.values() and value is not True:
                 found = json.loads(answer)
                 return next(iter(found.values())) if "error" not in found else value
@@ -190,11 +193,12 @@ class TabularTrainer:
         if not group.scores or min(group.scores) == max(group.scores):
             return 0.0
         mean, deviation, moved = statistics.fmean(group.scores), statistics.stdev(group.scores), 0.0
+        needed = skills(group.task)
         for trajectory in group.trajectories:
             if trajectory.score is None:
                 continue
             advantage = (trajectory.score - mean) / (deviation + 1e-6)
-            for skill, action, step in zip(skills(group.task), group.task.solution, trajectory.steps, strict=False):
+            for skill, action, step in zip(needed, group.task.solution, trajectory.steps, strict=False):
                 if skill is not None:
                     right = float(_kind(step.action) == _kind(action))
                     move = self.options.rate * advantage * (right - self._policy.probability(skill))

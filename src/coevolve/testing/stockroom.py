@@ -68,6 +68,16 @@ class World:
         self.stock = {entry["code"]: draw.randrange(10, 100) for entry in self.items.values()}
         self.done: list[Any] = []
 
+    @staticmethod
+    @functools.lru_cache(maxsize=4096)
+    def _prototype(number: int) -> "World":
+        return World(number)
+
+    @classmethod
+    def fresh(cls, number: int) -> "World":
+        """The world of that number before anything was done in it."""
+        return cls._prototype(number).copy()
+
     def call(self, name: str, given: Mapping[str, Any]) -> Any:
         """The result; a LookupError or TypeError says what is wrong with the call."""
         schema = _SCHEMAS[name]
@@ -110,7 +120,7 @@ class StockroomEpisode:
 
     def __init__(self, task: Task, goal: str | None) -> None:
         self._goal = goal
-        self._world = World(task.payload["world"])
+        self._world = World.fresh(task.payload["world"])
         self._calls = 0
         self._over = False
         self.messages: Sequence[Message] = (
@@ -194,7 +204,7 @@ def _recipe(kind: str, world: World, draw: random.Random) -> list[Action]:
 
 def perform(number: int, actions: Sequence[Action]) -> tuple[list[Step], World]:
     """Carry out `actions` in a fresh world; a call that fails has its error in its step."""
-    world, steps = World(number), []
+    world, steps = World.fresh(number), []
     for action in actions:
         try:
             result = world.call(action.name, action.arguments)
