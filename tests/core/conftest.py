@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from coevolve import hookimpl
 from coevolve.core.config import Config, load_config
 from coevolve.core.registry import Registry, load_plugins
+from coevolve.core.run import start
 from coevolve.testing import Stockroom, TabularPolicy, TabularTrainer
 
 BASE = (
@@ -42,9 +44,9 @@ class Runs:
     def config(self, registry: Registry, *sets: str) -> Config:
         return load_config(registry, recipe=None, sets=[*BASE, *sets])
 
-    def make(self, *sets: str, plugins: tuple[object, ...] = ()) -> tuple[Config, Registry]:
+    def run(self, folder: Path, *sets: str, plugins: tuple[object, ...] = ()) -> dict[str, Any]:
         registry = self.registry(*plugins)
-        return self.config(registry, *sets), registry
+        return start(self.config(registry, *sets), registry, folder)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from filelock import FileLock
 
 from coevolve import CandidateTask, RolloutGroup, Signal, Task, TooManyFaults, UserError, Verdict, hookimpl
-from coevolve.core.run import resume, start
+from coevolve.core.run import resume
 from coevolve.core.store import Store
 from coevolve.testing import Stockroom
 
@@ -77,7 +77,7 @@ class Watcher:
 
 def test_a_run_learns_and_its_pool_grows(runs: Any, folder: Path) -> None:
     watcher = Watcher()
-    summary = start(*runs.make("steps=30", "evolve_every=10", "checkpoint_every=10", plugins=(watcher,)), folder=folder)
+    summary = runs.run(folder, "steps=30", "evolve_every=10", "checkpoint_every=10", plugins=(watcher,))
     held_out = summary["held_out"]["sampled"]
     assert held_out["after"] > held_out["before"] + 0.2
     assert summary["iterations"] == 30
@@ -98,7 +98,7 @@ def test_a_run_learns_and_its_pool_grows(runs: Any, folder: Path) -> None:
 
 
 def test_a_tasks_story_can_be_told(runs: Any, folder: Path) -> None:
-    start(*runs.make(), folder=folder)
+    runs.run(folder)
     store = Store(folder / "run.sqlite")
     for task in store.pool():
         if task.origin.kind != "seed":
@@ -119,7 +119,7 @@ def test_the_arms_of_the_paper_are_settings_that_give_different_pools(runs: Any,
     }
     pools = {}
     for name, sets in arms.items():
-        start(*runs.make(*sets), folder=tmp_path / name)
+        runs.run(tmp_path / name, *sets)
         store = Store(tmp_path / name / "run.sqlite")
         pools[name] = str([task.solution for task in store.pool()])
         store.close()
@@ -128,17 +128,17 @@ def test_the_arms_of_the_paper_are_settings_that_give_different_pools(runs: Any,
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another(runs: Any, tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        start(*runs.make(f"seed={seed}"), folder=tmp_path / name)
+        runs.run(tmp_path / name, f"seed={seed}")
     assert dump(tmp_path / "a") == dump(tmp_path / "b")
     assert dump(tmp_path / "a")["tasks"] != dump(tmp_path / "c")["tasks"]
 
 
 @pytest.mark.parametrize("stop_at", [1, 2, 3, 4, 5, 6])
 def test_a_run_stopped_anywhere_resumes_to_the_same_end(runs: Any, tmp_path: Path, stop_at: int) -> None:
-    start(*runs.make("checkpoint_every=3"), folder=tmp_path / "whole")
+    runs.run(tmp_path / "whole", "checkpoint_every=3")
     watcher = Watcher(stop_at)
     with pytest.raises(KeyboardInterrupt):
-        start(*runs.make("checkpoint_every=3", plugins=(watcher,)), folder=tmp_path / "stopped")
+        runs.run(tmp_path / "stopped", "checkpoint_every=3", plugins=(watcher,))
     assert watcher.calls[-1] == "left"
     again = Watcher()
     resume(runs.registry(again), tmp_path / "stopped")
@@ -147,7 +147,7 @@ def test_a_run_stopped_anywhere_resumes_to_the_same_end(runs: Any, tmp_path: Pat
 
 
 def test_a_finished_run_can_be_made_longer(runs: Any, tmp_path: Path) -> None:
-    start(*runs.make("steps=4", "evaluation.every=4"), folder=tmp_path / "longer")
+    runs.run(tmp_path / "longer", "steps=4", "evaluation.every=4")
     resume(runs.registry(), tmp_path / "longer", ["steps=6"])
     store = Store(tmp_path / "longer" / "run.sqlite")
     assert store.rows("SELECT max(iteration) FROM groups") == [(6,)]
@@ -156,7 +156,7 @@ def test_a_finished_run_can_be_made_longer(runs: Any, tmp_path: Path) -> None:
 
 def test_an_observer_that_raises_stops_nothing(runs: Any, folder: Path) -> None:
     watcher = Watcher(stop_at=1, error=ValueError)
-    summary = start(*runs.make(plugins=(watcher,)), folder=folder)
+    summary = runs.run(folder, plugins=(watcher,))
     assert summary["iterations"] == 6
 
 
@@ -181,9 +181,7 @@ class BreakingPlugin:
 def test_an_environment_that_breaks_down_stops_the_run_resumable(runs: Any, folder: Path) -> None:
     Breaking.left = 40 + 24 * 3
     with pytest.raises(TooManyFaults, match=r"24 of 24 rollouts were infrastructure faults.*the lights went out"):
-        start(
-            *runs.make("environment.name=dark", "synthesizer.name=none", "evaluation.every=0", plugins=(BreakingPlugin(),)), folder=folder
-        )
+        runs.run(folder, "environment.name=dark", "synthesizer.name=none", "evaluation.every=0", plugins=(BreakingPlugin(),))
     store = Store(folder / "run.sqlite")
     assert store.checkpoint() is not None and store.checkpoint()[0] == 2  # type: ignore[index]
     assert store.history() == store.history().with_groups([]), "faults are in no history"
@@ -206,27 +204,25 @@ def test_an_exploration_that_breaks_down_ends_that_evolution_only(runs: Any, fol
             return [Failing]
 
     watcher = Watcher()
-    summary = start(*runs.make("environment.name=failing", plugins=(Plugin(), watcher)), folder=folder)
+    summary = runs.run(folder, "environment.name=failing", plugins=(Plugin(), watcher))
     assert summary["iterations"] == 6 and summary["pool"] == {"seed": 20}
     assert any("the exploration ended early" in text and "compose: RuntimeError: no words" in text for text in watcher.texts)
 
 
 def test_no_learning_signal_is_said_in_words(runs: Any, folder: Path) -> None:
     watcher = Watcher()
-    start(
-        *runs.make("policy.share=0.0", "policy.strong=50.0", "stalled_after=3", "synthesizer.name=none", plugins=(watcher,)), folder=folder
-    )
+    runs.run(folder, "policy.share=0.0", "policy.strong=50.0", "stalled_after=3", "synthesizer.name=none", plugins=(watcher,))
     assert any("no learning signal for 3 iterations" in text and "too easy" in text for text in watcher.texts)
 
 
 def test_a_folder_in_use_or_not_empty_is_refused(runs: Any, folder: Path) -> None:
-    start(*runs.make("steps=0"), folder=folder)
+    runs.run(folder, "steps=0")
     with pytest.raises(UserError, match=r"is not empty.*coevolve resume"):
-        start(*runs.make(), folder=folder)
+        runs.run(folder)
     with FileLock(folder / ".lock"), pytest.raises(UserError, match="in use by another coevolve process"):
         resume(runs.registry(), folder)
 
 
 def test_unknown_splits_are_named(runs: Any, folder: Path) -> None:
     with pytest.raises(UserError, match=r"no split 'tst' \(did you mean 'test'\?\)"):
-        start(*runs.make("evaluation.split=tst"), folder=folder)
+        runs.run(folder, "evaluation.split=tst")
