@@ -190,3 +190,15 @@ def test_arguments_and_defaults_are_not_shared_between_episodes(bfcl: Bfcl, crow
             episode.step(calls)
             assert json.loads(episode.step("[get_tweet(tweet_id=3)]").steps[0].observation)["mentions"] == ["@a"]
             assert json.loads(episode.step("[post_tweet(content='y')]").steps[0].observation)["mentions"] == []
+
+
+def test_an_answer_has_a_deadline_and_a_bound_on_its_results(bfcl: Bfcl, crowded: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coevolve.environments.bfcl.episode.MAX_RESULTS", 20)
+    with bfcl.open(crowded) as episode:
+        assert [step.error is None for step in episode.step("[pwd(), ls(), ls(), pwd()]").steps] == [True, True, False, False]
+    monkeypatch.setattr("coevolve.environments.bfcl.episode.MAX_SECONDS", -1.0)
+    with bfcl.open(crowded) as episode:
+        before = episode.state()
+        (step,) = episode.step("[mkdir(dir_name='late')]").steps
+        assert step.error is not None and step.error.startswith(ERROR)
+        assert episode.state() == before
