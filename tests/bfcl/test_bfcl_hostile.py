@@ -193,7 +193,7 @@ def test_arguments_and_defaults_are_not_shared_between_episodes(bfcl: Bfcl, crow
 
 
 def test_an_answer_has_a_deadline_and_a_bound_on_its_results(bfcl: Bfcl, crowded: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coevolve.environments.bfcl.episode.MAX_RESULTS", 20)
+    monkeypatch.setattr("coevolve.environments.bfcl.episode.MAX_RESULTS", 60)
     with bfcl.open(crowded) as episode:
         assert [step.error is None for step in episode.step("[pwd(), ls(), ls(), pwd()]").steps] == [True, True, False, False]
     monkeypatch.setattr("coevolve.environments.bfcl.episode.MAX_SECONDS", -1.0)
