@@ -49,7 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         return _fail(2, str(error))
     except typer.TyperException as error:
-        return _fail(error.exit_code, f"{error.format_message()} (see coevolve --help)")
+        context = getattr(error, "ctx", None)  # of the command that was being parsed; only some of these errors have one
+        return _fail(error.exit_code, f"{error.format_message()} (see {context.command_path if context else 'coevolve'} --help)")
     except CoevolveError as error:
         return _fail(3, str(error))
     except typer.Abort:

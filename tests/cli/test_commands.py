@@ -1,0 +1,133 @@
+"""Each command does what its help says; the whole way from a run to its evaluation."""
+
+import json
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import coevolve
+from coevolve.core.config import dump_toml
+
+Call = Callable[..., int]
+Read = pytest.CaptureFixture[str]
+
+
+def test_run_resume_show_eval(call: Call, here: Path, capfd: Read) -> None:
+    assert call("run", "--config", "fast.toml", "--seed", "3", "--steps", "2") == 0
+    printed = capfd.readouterr().out
+    (folder,) = Path("runs").iterdir()
+    assert folder.name.startswith("fast-") and f"coevolve show {folder}" in printed
+    config = tomllib.loads((folder / "config.toml").read_text())
+    assert (config["seed"], config["steps"], config["environment"]["name"]) == (3, 2, "stockroom")
+    assert json.loads((folder / "summary.json").read_text())["iterations"] == 2
+
+    assert call("resume", str(folder), "--set", "steps=4") == 0
+    assert "iteration 4/4" in capfd.readouterr().out
+    assert json.loads((folder / "summary.json").read_text())["iterations"] == 4
+    assert tomllib.loads((folder / "config.toml").read_text())["steps"] == 4
+
+    assert call("show", str(folder)) == 0
+    assert "after    4 iterations, test greedy" in capfd.readouterr().out
+
+    evaluation = ("eval", "--config", "fast.toml", "--model", f"{folder}/policy", "--split", "test", "--tasks", "10", "--samples", "2")
+    assert call(*evaluation, "--mode", "sampled", "--json") == 0
+    report = json.loads(capfd.readouterr().out)
+    assert (report["environment"], report["split"], report["mode"], report["tasks"], report["samples"]) == (
+        "stockroom",
+        "test",
+        "sampled",
+        10,
+        2,
+    )
+    assert 0 < report["success"] <= 1
+    assert call(*evaluation) == 0
+    assert capfd.readouterr().out.startswith("stockroom test, greedy: success ")
+
+
+def test_two_runs_of_one_second_have_two_folders(call: Call, here: Path, capfd: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coevolve.core.cli.time.strftime", lambda _: "20260102-030405")
+    for _ in range(2):
+        assert call("run", "--config", "fast.toml", "--steps", "1") == 0
+    assert sorted(folder.name for folder in Path("runs").iterdir()) == ["fast-20260102-030405", "fast-20260102-030405-2"]
+
+
+def test_a_run_says_which_plugin_is_broken_and_goes_on(call: Call, here: Path, capfd: Read) -> None:
+    site = here.parent / "site"
+    (site / "coevolve_bad.py").write_text("1 / 0")
+    info = site / "coevolve_bad-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: coevolve-bad\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text("[coevolve]\nbad = coevolve_bad\n")
+    assert call("run", "--config", "fast.toml", "--steps", "1", "--out", "one") == 0
+    assert "coevolve: plugin bad is broken and was skipped: ZeroDivisionError: division by zero" in capfd.readouterr().err
+    assert call("run", "--config", "fast.toml", "--steps", "1", "--out", "two", "--block-plugin", "bad") == 0
+    assert "bad" not in capfd.readouterr().err
+    assert call("resume", "two", "--set", "steps=2") == 0
+    assert "bad" not in capfd.readouterr().err
+
+
+def test_config_prints_what_config_takes_back(call: Call, here: Path, capfd: Read) -> None:
+    assert call("config", "--config", "fast.toml", "--set", "seed=9", "--set", "policy.weak=-2") == 0
+    printed = capfd.readouterr().out
+    Path("again.toml").write_text(printed)
+    assert call("config", "--config", "again.toml") == 0
+    assert capfd.readouterr().out == printed
+    assert tomllib.loads(printed)["policy"] == {"name": "tabular", "model": "", "strong": 3.0, "weak": -2.0, "share": 0.3}
+    assert dump_toml.__doc__
+
+
+def test_recipes_are_listed(call: Call, capfd: Read) -> None:
+    assert call("recipes") == 0
+    names = [line.partition(":")[0] for line in capfd.readouterr().out.splitlines()]
+    assert names == ["bfcl-smoke", "desk"]
+
+
+def test_plugins_are_listed_with_their_distribution(call: Call, capfd: Read) -> None:
+    assert call("plugins") == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert "fast (coevolve-fast 0.1.0): environment:stockroom, trainer:tabular, policy:tabular" in lines
+    assert f"coevolve.signals.rare (coevolve {coevolve.__version__}): signal:rare" in lines
+
+
+def test_environments(call: Call, capfd: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    registered = {"bfcl": ["no data; run `coevolve env setup bfcl`"]}
+    from coevolve.core.registry import load_plugins
+
+    bfcl = load_plugins().component("environment", "bfcl")
+    monkeypatch.setattr(bfcl, "doctor", classmethod(lambda cls: registered["bfcl"]))
+    monkeypatch.setattr(bfcl, "setup", classmethod(lambda cls, **settings: f"done with {settings}"))
+    assert call("env", "list") == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert f"bfcl (coevolve {coevolve.__version__}): needs `coevolve env setup bfcl`" in lines
+    assert "stockroom (coevolve-fast 0.1.0): ready" in lines
+    assert call("env", "doctor", "bfcl") == 1
+    assert capfd.readouterr().out == "bfcl: no data; run `coevolve env setup bfcl`\n"
+    assert call("env", "setup", "bfcl", "--set", "release=new") == 0
+    assert capfd.readouterr().out == "bfcl: done with {'release': 'new'}\n"
+    registered["bfcl"] = []
+    assert call("env", "doctor", "bfcl") == 0
+    assert call("env", "setup", "stockroom") == 0
+    assert capfd.readouterr().out == "bfcl: ready\nstockroom: needs no set-up\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["env"], ["run", "--help"], ["env", "setup", "--help"]])
+def test_help(arguments: list[str], call: Call, capfd: Read) -> None:
+    assert call(*arguments) == 0
+    assert capfd.readouterr().out.startswith("Usage: coevolve")
+
+
+def test_version(call: Call, capfd: Read) -> None:
+    assert call("--version") == 0
+    assert capfd.readouterr().out == f"coevolve {coevolve.__version__}\n"
+
+
+@pytest.mark.parametrize("module", ["coevolve", "coevolve.core"])
+def test_it_can_be_run_as_a_module(module: str) -> None:
+    done = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, f"coevolve {coevolve.__version__}\n")
+    bad = subprocess.run([sys.executable, "-m", module, "rnu"], capture_output=True, text=True, timeout=120)
+    assert (bad.returncode, bad.stdout) == (2, "")

@@ -1,0 +1,81 @@
+"""What stops a run: a fault (3), the user (130), a defect of ours (traceback)."""
+
+import errno
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coevolve import CoevolveError, InfrastructureFault, TooManyFaults, UserError
+
+Call = Callable[..., int]
+RUN = ("run", "--config", "fast.toml", "--out", "mine")
+
+
+def raising(error: BaseException) -> Callable[..., Any]:
+    def function(*_: Any, **__: Any) -> None:
+        raise error
+
+    return function
+
+
+@pytest.mark.parametrize("error", [TooManyFaults("9 of 16 rollouts failed"), InfrastructureFault("9 of 16 rollouts failed")])
+def test_a_fault_names_the_command_that_goes_on(
+    error: CoevolveError, call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coevolve.core.run.start", raising(error))
+    assert call(*RUN) == 3
+    assert capfd.readouterr().err == "coevolve: 9 of 16 rollouts failed; go on with: coevolve resume mine\n"
+
+
+def test_the_same_while_resuming(call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert call(*RUN, "--steps", "1") == 0
+    monkeypatch.setattr("coevolve.core.run.resume", raising(TooManyFaults("9 of 16")))
+    capfd.readouterr()
+    assert call("resume", "mine") == 3
+    assert capfd.readouterr().err == "coevolve: 9 of 16; go on with: coevolve resume mine\n"
+
+
+def test_an_interrupt_names_the_command_that_goes_on(
+    call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coevolve.core.run.start", raising(KeyboardInterrupt()))
+    assert call(*RUN) == 130
+    assert capfd.readouterr().err == "coevolve: stopped; go on with: coevolve resume mine\n"
+
+
+def test_an_interrupted_run_can_be_resumed(
+    call: Call, here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("coevolve.testing.TabularTrainer._update", raising(KeyboardInterrupt()))
+        assert call(*RUN) == 130
+    assert capfd.readouterr().err.endswith("stopped; go on with: coevolve resume mine\n")
+    assert call("resume", "mine") == 0
+    assert (here / "mine" / "summary.json").is_file()
+
+
+def test_a_fault_outside_of_a_run(call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coevolve.core.evaluation.run_eval", raising(InfrastructureFault("the service is down")))
+    assert call("eval", "--config", "fast.toml") == 3
+    assert capfd.readouterr().err == "coevolve: the service is down\n"
+
+
+def test_an_interrupt_outside_of_a_run(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coevolve.core.evaluation.run_eval", raising(KeyboardInterrupt()))
+    assert call("eval", "--config", "fast.toml") == 130
+
+
+def test_a_user_error_in_a_run_is_no_fault(call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coevolve.core.run.start", raising(UserError("first line\nand second; do this")))
+    assert call(*RUN) == 2
+    assert capfd.readouterr().err == "coevolve: first line and second; do this\n"
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("ours"), KeyError("x"), OSError(errno.EIO, "ours")])
+def test_a_defect_keeps_its_traceback(error: Exception, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coevolve.core.run.start", raising(error))
+    with pytest.raises(type(error)) as caught:
+        call(*RUN)
+    assert caught.value is error
