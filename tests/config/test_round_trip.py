@@ -18,9 +18,8 @@ numbers = st.floats(min_value=1e-12, max_value=1e12)
 
 def options(cls: type[Any]) -> st.SearchStrategy[Any]:
     """Instances of the options class `Everything` with any value in each field."""
-    inner = attrs.fields_dict(cls)["inner"].type
-    colour = attrs.fields_dict(cls)["colour"].type
-    assert inner is not None and colour is not None
+    types: dict[str, Any] = {field.name: field.type for field in attrs.fields(cls)}
+    inner, colour = types["inner"], types["colour"]
     return st.builds(
         cls,
         count=st.integers(0, 2**62),

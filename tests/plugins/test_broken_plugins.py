@@ -131,5 +131,5 @@ def test_two_plugins_of_one_name(install: Callable[..., str]) -> None:
 
 def test_a_broken_plugin_is_mentioned_where_its_component_is_missed(install: Callable[..., str]) -> None:
     install("bad", "import a_library_that_is_not_there")
-    with pytest.raises(UserError, match="broken plugins skipped: [0-9]+, see `coevolve plugins`"):
+    with pytest.raises(UserError, match=r"broken plugins skipped: [0-9]+, see `coevolve plugins`"):
         load_plugins().component("signal", "nowhere")

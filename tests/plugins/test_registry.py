@@ -7,21 +7,21 @@ from typing import Any, ClassVar
 import pytest
 from attrs import frozen
 
-from coevolve import History, Signal, TooManyFaults, UserError, hookimpl
+from coevolve import History, Signal, SignalDetector, TooManyFaults, UserError, hookimpl
 from coevolve.core.contracts import KINDS
 from coevolve.core.registry import COMPONENT_HOOKS, DEFAULT_PLUGINS, HOOKS, load_plugins
 
 
 @frozen
-class Options:
+class Limit:
     limit: int = 3
 
 
 class Detector:
     name: ClassVar[str] = "steady"
-    Options: ClassVar[type] = Options
+    Options: ClassVar[type] = Limit
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Limit) -> None:
         self.options = options
 
     def detect(self, groups: Any, history: History) -> list[Signal]:
@@ -89,7 +89,7 @@ def test_every_observer_hook_is_called_with_its_arguments(hook: str) -> None:
 def test_every_component_hook_gives_components(hook: str) -> None:
     kind = COMPONENT_HOOKS[hook]
     methods = {name: lambda *_: None for name, value in vars(KINDS[kind]).items() if callable(value) and not name.startswith("_")}
-    component = type("Made", (), {"name": "made-one", "Options": Options, "__init__": lambda self, options: None, **methods})
+    component = type("Made", (), {"name": "made-one", "Options": Limit, "__init__": lambda self, options: None, **methods})
     registry = load_plugins(extra=[plugin_of(**{hook: lambda: [component]})])
     assert registry.records[-1].components == (f"{kind}:made-one",)
     assert registry.component(kind, "made-one") is component
@@ -121,7 +121,7 @@ def test_a_pattern_that_fits_nothing_is_an_error(choice: str) -> None:
 
 
 class Nameless:
-    Options: ClassVar[type] = Options
+    Options: ClassVar[type] = Limit
 
 
 class BadName(Detector):
@@ -138,16 +138,16 @@ class NoOptions(Detector):
 
 class NoMethod:
     name: ClassVar[str] = "lazy"
-    Options: ClassVar[type] = Options
+    Options: ClassVar[type] = Limit
 
-    def __init__(self, options: Options) -> None: ...
+    def __init__(self, options: Limit) -> None: ...
 
 
-class OnlyTheProtocol(KINDS["signal"]):  # type: ignore[misc]
+class OnlyTheProtocol(SignalDetector):
     name: ClassVar[str] = "lazy"
-    Options: ClassVar[type] = Options
+    Options: ClassVar[type] = Limit
 
-    def __init__(self, options: Options) -> None: ...
+    def __init__(self, options: Limit) -> None: ...
 
 
 class NoArgument(Detector):
@@ -155,12 +155,12 @@ class NoArgument(Detector):
 
 
 @frozen
-class OptionsWithoutDefault:
+class LimitWithoutDefault:
     limit: int
 
 
 class NeedsOptions(Detector):
-    Options: ClassVar[type] = OptionsWithoutDefault
+    Options: ClassVar[type] = LimitWithoutDefault
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ class NeedsOptions(Detector):
         ([OnlyTheProtocol], "signal class OnlyTheProtocol lacks detect"),
         ([NoArgument], "must be made as NoArgument(options)"),
         ([NeedsOptions], "options without a default: limit"),
-        ([Detector(Options())], "must return classes"),
+        ([Detector(Limit())], "must return classes"),
         ([Detector, Detector], "two components called 'steady'"),
         (Detector, "must return a list of classes, not type"),
         (None, "must return a list of classes, not NoneType"),
