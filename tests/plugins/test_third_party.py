@@ -83,6 +83,64 @@ def test_it_detects_what_it_says(installed: Path) -> None:
     ]
 
 
+RUN = """
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from coevolve import hookimpl
+from coevolve.core.config import load_config
+from coevolve.core.registry import load_plugins
+from coevolve.core.run import start
+from coevolve.testing import Stockroom, TabularPolicy, TabularTrainer
+
+table = SimpleNamespace(
+    __name__="table",
+    coevolve_environments=hookimpl(lambda: [Stockroom]),
+    coevolve_policies=hookimpl(lambda: [TabularPolicy]),
+    coevolve_trainers=hookimpl(lambda: [TabularTrainer]),
+)
+registry = load_plugins(extra=[table])
+summary = start(load_config(registry, None, Path(sys.argv[1])), registry, Path("run"))
+print("signals:", sorted(summary["signals"]))
+"""
+SETTINGS = """
+steps = 4
+evolve_every = 2
+batch = 4
+rollouts = 4
+initial_tasks = 8
+[evaluation]
+every = 0
+final_tasks = 8
+[environment]
+name = "stockroom"
+[policy]
+name = "tabular"
+strong = -9.0
+weak = -9.0
+[trainer]
+name = "tabular"
+[sampler]
+name = "uniform"
+[synthesizer]
+name = "programmatic"
+[signals]
+names = ["stubborn"]
+[signals.stubborn]
+min_rollouts = 4
+"""
+
+
+def test_a_run_evolves_on_its_signals(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy that fails everywhere: every task of the batch is stubborn."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stubborn.toml").write_text(SETTINGS)
+    done = call(installed, "-c", RUN, "stubborn.toml")
+    assert done.returncode == 0, done.stderr
+    assert "signals: ['stubborn']" in done.stdout
+    assert "coevolve-stubborn 0.1.0" in (tmp_path / "run" / "versions.json").read_text()
+
+
 def test_it_can_be_blocked(installed: Path) -> None:
     done = call(installed, "-m", "coevolve", "config", "--block-plugin", "stubborn", "--set", 'signals.names=["stubborn"]')
     assert done.returncode == 2
