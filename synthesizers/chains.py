@@ -88,21 +88,24 @@ class Chains:
         shown = {link.modes for link in served}
         return [modes for modes in all_modes if modes in shown] or all_modes
 
-    def build(self, trip: Expedition, link: Link, length: int) -> bool:
-        """Carry out the link and known calls around it, about `length` calls in all; False, and nothing has happened, when it fails."""
+    def build(self, trip: Expedition, link: Link, length: int) -> Step | None:
+        """Carry out the link and known calls around it, about `length` calls in all, and return the step that the link leads to.
+
+        None, and nothing has happened, when it fails.
+        """
         mark = trip.mark()
         produced = self.call(trip, link.producer, dict(link.modes), {}, DEEPEST - 1)
         value = self._value(produced, link.consumer, link.argument) if produced else None
         if value is None:
             trip.back(mark)
-            return False
+            return None
         consumed = self.call(trip, link.consumer, {}, {link.argument: value}, 1)
         if consumed is None:
             self.broken.add(link)
             trip.back(mark)
-            return False
+            return None
         self._extend(trip, consumed, length)
-        return True
+        return consumed
 
     def _extend(self, trip: Expedition, last: Step, length: int) -> None:
         """Known links onwards from the last call's result; then known calls of their own, while the length allows."""
@@ -118,7 +121,8 @@ class Chains:
             if step is None:
                 break
             last = step
-        if len(trip.steps) < length:
+        # What the last call tells is what the request asks for: further calls would leave it without a purpose.
+        if len(trip.steps) < length and not self.catalog.leaves(last):
             fitting = [one for one in self.solved if len(one.steps) <= length - len(trip.steps)]
             if fitting:
                 self.retrace(trip, self.rng.choice(fitting))

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import attrs
 from attrs import define, field, frozen, validators
 
-from coevolve import CandidateTask, Environment, ExplorationContext, Feedback, Origin, Signal, Step, Synthesizer, hookimpl
+from coevolve import Action, CandidateTask, Environment, ExplorationContext, Feedback, Origin, Signal, Step, Synthesizer, hookimpl
 
 from .blame import Rates, read
 from .catalog import Catalog, catalog_of
@@ -129,11 +129,15 @@ class _Search:
         start = self._start({self.catalog.group(link.producer), self.catalog.group(link.consumer)})
         length = len(self.rng.choice(self.solved).steps)
         with expedition(self.environment, self.catalog, start.task, self.budget) as trip:
-            if not self._prefix(trip) or not self.chains.build(trip, link, len(trip.steps) + length):
+            reached = self.chains.build(trip, link, len(trip.steps) + length) if self._prefix(trip) else None
+            if reached is None:
                 return None
             signal = self.rates.signal(link, signals)
             weakness = self.rates.words(link) if self.signals else "none known: a link that the pool lacks"
             candidate = self._compose(trip, ExplorationContext(signal, weakness, (str(link),)))
+        # Composing keeps what the request needs; a task that does without the link is not what was looked for.
+        if candidate is not None and not any(_same_call(action, reached.action) for action in candidate.task.solution):
+            return None
         if candidate is not None:
             for handing in handings(candidate.exploration, self.catalog):
                 if handing.link != link:
@@ -180,6 +184,10 @@ class _Search:
         origin = Origin("programmatic", self.feedback.iteration, signal, (trip.start.id, *more_parents), detail)
         exploration: tuple[Step, ...] = tuple(trip.steps)
         return CandidateTask(attrs.evolve(task, id=task_id, origin=origin), context, exploration)
+
+
+def _same_call(first: Action, second: Action) -> bool:
+    return first.name == second.name and dict(first.arguments) == dict(second.arguments)
 
 
 @hookimpl

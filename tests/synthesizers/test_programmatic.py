@@ -76,6 +76,8 @@ def test_candidates_say_what_they_answer() -> None:
         assert "estimated failure rate" in context.weakness and candidate.task.origin.detail["targets"] == list(context.targets)
         links = {str(handing.link) for handing in handings(candidate.exploration, CATALOG)}
         assert set(context.targets) <= links
+        solved = Survey().solved([candidate.task], DESK, CATALOG, 1)[0]
+        assert set(context.targets) <= {str(handing.link) for handing in solved.handings}
 
 
 def test_most_candidates_are_admitted_and_bring_new_links() -> None:

@@ -58,20 +58,22 @@ def check_environment(environment: Environment, *, sample: int = 10) -> None:
     assert "train" in splits, f"splits() must name 'train', it names {splits}"
     _check_tools(environment)
     families: dict[str, set[str]] = {}
-    names: set[str] = set()
+    names: dict[str, set[str]] = {}
     for split in splits:
         tasks = environment.tasks(split)
         assert tasks, f"the split {split!r} has no task"
         ids = [task.id for task in tasks]
-        assert len(set(ids)) == len(ids) and not names & set(ids), f"a task id occurs twice (seen in the split {split!r})"
-        names |= set(ids)
+        assert len(set(ids)) == len(ids), f"a task id occurs twice in the split {split!r}"
+        names[split] = set(ids)
         assert list(tasks[:3]) == list(environment.tasks(split)[:3]), "tasks() must give the same tasks each time"
         for task in tasks[:sample]:
             _check_task(environment, task)
         families[split] = {family for task in tasks[:sample] if (family := environment.keys(task).family) is not None}
-    for split in splits:
-        both = families[split] & families["train"] if split == "test" else set()
+    if "test" in splits:
+        both = families["test"] & families["train"]
         assert not both, f"the splits 'test' and 'train' share the families {sorted(both)[:3]}"
+        both = names["test"] & names["train"]
+        assert not both, f"the splits 'test' and 'train' share the tasks {sorted(both)[:3]}"
 
 
 def _check_tools(environment: Environment) -> None:
