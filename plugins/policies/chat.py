@@ -74,11 +74,9 @@ class ChatFormat:
                     json.loads(messages), tools=json.loads(tools), tokenize=False, add_generation_prompt=generation
                 )
             )
-        except Exception as error:
-            text = " ".join(str(error).split())
-            raise UserError(
-                f"the chat template of model {self._name!r} refuses the conversation: {type(error).__name__}: {text}"
-            ) from error
+        except Exception as error:  # a template is a program of the model's author and may raise anything
+            why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            raise UserError(f"the chat template of model {self._name!r} refuses the conversation ({why}); choose another model") from error
 
     def _check(self) -> None:
         """Every shorter conversation must render to a prefix of the longer one, with the generation prompt where an answer comes next."""

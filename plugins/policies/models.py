@@ -1,14 +1,18 @@
 """Where a model's name leads: a folder, a folder inside a package, a converted GGUF, or the hub; always safetensors, never code."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from coevolve import UserError, did_you_mean
 
+from ..quiet import quiet
+
 CONVERTED = ("smollm2-135m-instruct",)
-_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 
 
 def locate(name: str) -> str:
@@ -102,21 +106,17 @@ def load_tokenizer(path: str, chat_template: str = "") -> Any:
     return tokenizer
 
 
-class reading:
-    """Turns what goes wrong while `path` is read into one line that names it."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, Exception) and not isinstance(error, UserError):
-            if Path(self._path).is_dir():
-                fix = "fetch or save it again"
-            else:
-                fix = "check the name and the connection to the hub, or name a local folder"
-            raise UserError(f"model {self._path!r} cannot be read ({type(error).__name__}: {_line(error)}); {fix}") from error
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Turns what goes wrong while `path` is read into one line that names it; the library's advice and progress bars stay away."""
+    try:
+        with quiet():
+            yield
+    except UserError:
+        raise
+    except Exception as error:  # a reader of foreign files may raise anything
+        fix = "fetch or save it again" if Path(path).is_dir() else "check the name and the connection to the hub, or name a local folder"
+        raise UserError(f"model {path!r} cannot be read ({type(error).__name__}: {_line(error)}); {fix}") from error
 
 
 def _line(error: BaseException) -> str:

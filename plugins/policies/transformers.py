@@ -144,7 +144,8 @@ class TransformersPolicy:
         autocast = dtype if dtype != self.model.dtype else None
         return Lockstep(self.model, self.eos, self.tokenizer.pad_token_id, min(asked, limit) if asked else limit, autocast)
 
-    def begin(self, task: Task, messages: Sequence[Message], tools: Sequence[dict[str, Any]] | None, row: int) -> TokenConversation:
+    def begin(self, task: Task, messages: Sequence[Message], tools: Sequence[dict[str, Any]] | None, row: int) -> Any:
+        """A TokenConversation. (As a type it would not do: the contract's `tokens` can be set, here it is computed.)"""
         ids = self.chat.prompt(messages, tools)
         return TokenConversation(list(messages), list(ids), row, self, tools, len(ids))
 

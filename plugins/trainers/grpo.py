@@ -16,12 +16,9 @@ TRL drives, by one `train()` call over a dataset of tickets ("iteration:slot"); 
 ticket comes up, so an evolved pool is used by the very next iteration.
 """
 
-import logging
 import os
 import shutil
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,7 +26,10 @@ from attrs import frozen
 
 from coevolve import CoevolveError, LoopState, Policy, RolloutGroup, RunInfo, UserError, did_you_mean, hookimpl
 
+from ..quiet import quiet
+
 SCHEDULES = ("constant", "linear", "cosine")
+RESUME = "the last checkpoint is untouched: resume from it, with a smaller trainer.learning_rate"
 
 
 @frozen
@@ -59,7 +59,7 @@ class GrpoOptions:
     gradient_checkpointing: bool = False
     lora_rank: int = 0
     """0 trains all weights."""
-    lora_alpha: float = 32.0
+    lora_alpha: int = 32
     lora_targets: tuple[str, ...] = ()
     """Names of the modules that get an adapter; () is every linear layer but the head."""
 
@@ -83,7 +83,7 @@ class Grpo:
     def setup(self, policy: Policy, run: RunInfo) -> None:
         """Check that `policy` has weights to train and that the run's numbers fit together; loads nothing large."""
         if not all(hasattr(policy, wanted) for wanted in ("path", "load", "over")):
-            raise UserError(f"policy {policy.name!r} has no weights to train; choose policy.name = \"transformers\"")
+            raise UserError(f'policy {policy.name!r} has no weights to train; choose policy.name = "transformers"')
         if run.rollouts < 2:
             raise UserError(f"rollouts is {run.rollouts}, but advantages are relative to a task's other rollouts; set it to at least 2")
         rows, micro = run.batch * run.rollouts, self.options.micro_batch
@@ -102,31 +102,32 @@ class Grpo:
             raise CoevolveError(f"the loop stands at iteration {loop.iteration}, but there is no checkpoint to go on from")
         if loop.iteration >= loop.steps:
             return
-        with _quiet():
-            self._trainer = self._build(loop)
+        with quiet():
+            self._trainer = self._build(loop, resume_from)
             self._trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
 
     def save_policy(self, folder: Path) -> None:
         """Write model and tokenizer as one folder of safetensors; adapters are merged into a copy of the weights."""
         import copy
 
-        with _quiet():
+        with quiet():
             model = self._policy.load() if self._trainer is None else self._trainer.accelerator.unwrap_model(self._trainer.model)
             if hasattr(model, "peft_config"):
                 model = copy.deepcopy(model).merge_and_unload()
             model.save_pretrained(folder)
             self._policy.tokenizer.save_pretrained(folder)
 
-    def _build(self, loop: LoopState) -> Any:
+    def _build(self, loop: LoopState, resume_from: Path | None) -> Any:
         os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
         import torch
-        from datasets import Dataset
+        from datasets import Dataset  # type: ignore[import-untyped]  # it has no types
+        from transformers import PrinterCallback
 
         from .trl_grpo import PackedGrpoTrainer
 
         if int(os.environ.get("WORLD_SIZE", "1")) > 1 or torch.cuda.device_count() > 1:
             raise UserError('trainer "grpo" trains in one process on one device; start it without torchrun, with CUDA_VISIBLE_DEVICES=0')
-        session = _Session(self, loop)
+        session = _Session(self, loop, resume_from)
         dtype = self._policy.placement[1]
         # Full training keeps float32 weights (small updates vanish in bfloat16) and computes in the policy's dtype.
         model = self._policy.load(dtype if self.options.lora_rank else torch.float32)
@@ -142,13 +143,15 @@ class Grpo:
             rollout_func=session.rollout,
             exact_group_normaliser=self.options.exact_group_normaliser,
         )
+        trainer.on_bad_loss = session.bad_loss
+        trainer.remove_callback(PrinterCallback)
         trainer.live_policy = self._policy.over(trainer.model)
         session.trainer = trainer
         return trainer
 
     def _arguments(self, bf16: bool) -> Any:
         """TRL's settings; those that only repeat its defaults are here because the objective hangs on them."""
-        from trl import GRPOConfig
+        from trl.trainer.grpo_config import GRPOConfig
 
         options, run = self.options, self._run
         rows = run.batch * run.rollouts
@@ -212,12 +215,12 @@ class Grpo:
 class _Session:
     """One `train` call: TRL's hooks on one side, the loop's three calls on the other."""
 
-    def __init__(self, owner: Grpo, loop: LoopState) -> None:
+    def __init__(self, owner: Grpo, loop: LoopState, resume_from: Path | None) -> None:
         self.options, self._run, self._tokenizer, self.loop = owner.options, owner._run, owner._policy.tokenizer, loop
         self.trainer: Any = None
         self._rows: dict[str, list[Any]] = {}
         self._iteration = 0
-        self._committed: list[Path] = []
+        self._kept = [resume_from] if resume_from else []
 
     def rollout(self, prompts: list[str], trainer: Any) -> dict[str, list[Any]]:
         """TRL's `rollout_func`: the rows for one iteration's tickets, each repeated K times."""
@@ -275,19 +278,23 @@ class _Session:
         metrics["trained_tokens"] = float(sum(map(sum, self._rows["env_mask"])))
         return self.loop.after(self._iteration, metrics)
 
+    def bad_loss(self, loss: float) -> None:
+        raise CoevolveError(f"iteration {self._iteration}: the loss is {loss}; {RESUME}")
+
     def finite(self, model: Any) -> None:
         """Refuse an update whose gradient is not finite."""
         import torch
 
         if not all(bool(torch.isfinite(p.grad).all()) for p in model.parameters() if p.grad is not None):
-            raise CoevolveError(f"iteration {self._iteration}: the gradient is not finite")
+            raise CoevolveError(f"iteration {self._iteration}: the gradient is not finite; {RESUME}")
 
     def saved(self, folder: Path) -> None:
         """Commit the complete checkpoint, then drop all but this and the one before."""
         self.loop.commit(self._iteration, folder)
-        self._committed = [*self._committed[-1:], folder]
+        self._kept = [*self._kept[-1:], folder]
+        kept = [path.resolve() for path in self._kept]
         for other in folder.parent.glob("checkpoint-*"):
-            if other not in self._committed:
+            if other.resolve() not in kept:
                 shutil.rmtree(other, ignore_errors=True)
 
     def callback(self) -> Any:
@@ -307,28 +314,6 @@ class _Session:
                 session.saved(Path(args.output_dir) / f"checkpoint-{state.global_step}")
 
         return LoopCallback()
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """No advice and no progress bars from the libraries below; the loop's observers report."""
-    from transformers.utils import logging as chatter
-
-    level, bars = chatter.get_verbosity(), chatter.is_progress_bar_enabled()
-    trl_log = logging.getLogger("trl")
-    trl_level = trl_log.level
-    try:
-        chatter.set_verbosity_error()
-        chatter.disable_progress_bar()
-        trl_log.setLevel(logging.ERROR)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="You are using 'rollout_func'")
-            yield
-    finally:
-        chatter.set_verbosity(level)
-        trl_log.setLevel(trl_level)
-        if bars:
-            chatter.enable_progress_bar()
 
 
 @hookimpl

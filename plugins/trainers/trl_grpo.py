@@ -9,26 +9,28 @@ The objective is TRL's own; what is added around it:
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
-from trl import GRPOTrainer
-
-from coevolve import CoevolveError
+from trl.trainer.grpo_trainer import GRPOTrainer
 
 PASS_ROWS = 32
-"""Rows of like length that share a forward pass; measured on a small model, larger passes leave the processor's cache."""
+"""Rows of like length that share a forward pass: enough to keep a CPU busy, few enough to be of like length."""
 
 
-class PackedGrpoTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
+class PackedGrpoTrainer(GRPOTrainer):
     """`exact_group_normaliser`: see `group_scale`."""
 
     def __init__(self, *args: Any, exact_group_normaliser: bool = False, **kwargs: Any) -> None:
         self._exact = exact_group_normaliser
         self._gap = [0.0, 0.0]
         self._own: Tensor | None = None
+        self.live_policy: Any = None
+        """The policy over the model that is trained."""
+        self.on_bad_loss: Callable[[float], None] = lambda loss: None
+        """Called with a loss that is not finite, before anything is made of it."""
         super().__init__(*args, **kwargs)
 
     def _send_telemetry(self) -> None:
@@ -41,7 +43,7 @@ class PackedGrpoTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         if self._exact:
             tokens = (output["completion_mask"] * output["tool_mask"]).sum(dim=1)
-            output["advantages"] = output["advantages"] * group_scale(tokens, self.num_generations)
+            output["advantages"] = output["advantages"] * group_scale(tokens, self.num_generations or 1)
         return output
 
     def _get_per_token_logps_and_entropies(
@@ -60,7 +62,7 @@ class PackedGrpoTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         prompts = width - logits_to_keep - starts
         size = min(PASS_ROWS, batch_size or rows)
         found, order, aux = [], lengths.argsort(stable=True), []
-        for part in order.split(size):
+        for part in torch.split(order, size):
             longest, least = int(lengths[part].max()), int(prompts[part].min())
             columns = (starts[part, None] + torch.arange(longest, device=part.device)).clamp(max=width - 1)
             real = (torch.arange(longest, device=part.device) < lengths[part, None]).long()
@@ -80,10 +82,11 @@ class PackedGrpoTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         return logps, entropies, None if aux[0] is None else torch.stack(aux).mean()
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
-        loss: Tensor = super()._compute_loss(model, inputs)
+        loss: Tensor = super()._compute_loss(model, inputs)  # type: ignore[no-untyped-call]
         if not math.isfinite(loss.item()):
-            raise CoevolveError(f"the loss of optimiser step {self.state.global_step + 1} is {loss.item()}")
-        if self._step % (self.args.steps_per_generation * self.num_iterations) < self.args.steps_per_generation:
+            self.on_bad_loss(loss.item())
+        steps: int = self.args.steps_per_generation  # type: ignore[attr-defined]  # typed as the base class's arguments
+        if self._step % (steps * self.num_iterations) < steps:
             own = inputs.get("old_per_token_logps", self._own)
             mask = inputs["completion_mask"] * inputs["tool_mask"]
             self._gap[0] += ((own - inputs["sampling_per_token_logps"]).abs() * mask).sum().item()
@@ -104,9 +107,7 @@ def group_scale(tokens: Tensor, rollouts: int) -> Tensor:
     return scale.repeat_interleave(rollouts)
 
 
-def rows_for_trl(
-    tokens: Sequence[Any], scores: Sequence[float | None], pad: int
-) -> Mapping[str, list[Any]]:
+def rows_for_trl(tokens: Sequence[Any], scores: Sequence[float | None], pad: int) -> Mapping[str, list[Any]]:
     """What `rollout_func` returns for trajectories' `tokens` (None: never sampled) and `scores` (None: infrastructure fault).
 
     Sampled ids, masks and log-probabilities go in as they are. A row without a score trains nothing: its mask is zero, its score is left

@@ -16,8 +16,8 @@ def tokenizer(template: str = TEMPLATE) -> Any:
 
     special = ["<pad>", "<unk>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>", "<|tool|>"]
     core = Tokenizer(models.WordLevel({word: n for n, word in enumerate([*special, *WORDS])}, unk_token="<unk>"))
-    core.pre_tokenizer = pre_tokenizers.WhitespaceSplit()  # type: ignore[assignment]
-    made = PreTrainedTokenizerFast(
+    core.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    made: Any = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=core,
         pad_token="<pad>",
         unk_token="<unk>",
@@ -49,7 +49,8 @@ def model(seed: int = 0, context: int = 256, **changes: Any) -> Any:
     }
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        return LlamaForCausalLM(LlamaConfig(**settings | changes)).eval()
+        made: Any = LlamaForCausalLM(LlamaConfig(**settings | changes))
+        return made.eval()
 
 
 def save(folder: Path, seed: int = 0, template: str = TEMPLATE, **changes: Any) -> Path:

@@ -1,0 +1,171 @@
+"""Whole runs of the trainer: learning, resuming, saving, stopping."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+import torch
+
+from coevolve import CoevolveError, Sampling, Task, Trajectory
+from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
+
+
+def weights(trainer: Any) -> dict[str, torch.Tensor]:
+    return {name: weight.clone() for name, weight in trainer._trainer.model.state_dict().items()}
+
+
+def moments(trainer: Any) -> list[torch.Tensor]:
+    state = trainer._trainer.optimizer.state_dict()["state"]
+    return [state[n][name] for n in sorted(state) for name in ("step", "exp_avg", "exp_avg_sq")]
+
+
+@pytest.mark.parametrize("options", [{}, {"num_iterations": 2, "micro_batch": 4, "schedule": "cosine", "warmup": 2}, {"lora_rank": 4}])
+def test_three_and_three_is_six(grpo: Callable[..., Any], tmp_path: Path, options: dict[str, Any]) -> None:
+    whole, loop = grpo(steps=6, **options)
+    loop.checkpoints = {3}
+    whole.train(loop, None)
+
+    again, resumed = grpo(steps=6, **options)
+    resumed.iteration = 3
+    torch.manual_seed(77)
+    again.train(resumed, loop.committed[0][1])
+    assert list(resumed.metrics) == [4, 5, 6]
+    for iteration in (4, 5, 6):
+        assert resumed.groups[iteration] == loop.groups[iteration]
+        assert resumed.metrics[iteration] == loop.metrics[iteration]
+    assert weights(again).keys() == weights(whole).keys()
+    assert all(torch.equal(weight, weights(again)[name]) for name, weight in weights(whole).items())
+    assert all(torch.equal(a, b) for a, b in zip(moments(whole), moments(again), strict=True))
+    assert whole._trainer._get_learning_rate() == again._trainer._get_learning_rate()
+
+
+def test_the_policy_learns_what_is_rewarded(grpo: Callable[..., Any]) -> None:
+    trainer, loop = grpo(batch=4, rollouts=8, steps=12, learning_rate=0.01, beta=0.01)
+
+    def change(iteration: int, made: list[Trajectory]) -> list[Trajectory]:
+        def share(t: Trajectory) -> float:
+            words = [word for m in t.messages if m["role"] == "assistant" for word in m["content"].split()]
+            return sum(word in ("w1", "w2", "w3") for word in words) / max(1, len(words))
+
+        return [attrs.evolve(t, score=share(t)) for t in made]
+
+    loop.change = change
+    trainer.train(loop, None)
+    rewards = [loop.metrics[iteration]["reward"] for iteration in range(1, 13)]
+    assert sum(rewards[-3:]) / 3 > sum(rewards[:3]) / 3 + 0.2
+    assert loop.metrics[12]["kl"] > loop.metrics[1]["kl"] == pytest.approx(0.0, abs=1e-9)
+    for metrics in loop.metrics.values():
+        assert {"loss", "kl", "reward", "grad_norm", "entropy", "clip_ratio", "logprob_gap", "trained_tokens"} <= metrics.keys()
+
+
+def test_lora_trains_adapters_and_saves_a_whole_model(grpo: Callable[..., Any], tiny: Any, tmp_path: Path) -> None:
+    trainer, loop = grpo(steps=2, lora_rank=4, lora_targets=("q_proj", "v_proj"), learning_rate=0.05)
+    trainer.train(loop, None)
+    trained = {name for name, weight in trainer._trainer.model.named_parameters() if weight.requires_grad}
+    assert trained and all("lora" in name and ("q_proj" in name or "v_proj" in name) for name in trained)
+    assert loop.metrics[1]["kl"] == pytest.approx(0.0, abs=1e-9) and loop.metrics[2]["kl"] > 1e-6
+    trainer.save_policy(tmp_path / "policy")
+    assert_same_text(trainer.policy(), tmp_path / "policy")
+    assert any("lora" in name for name in weights(trainer))  # saving merged a copy only
+
+
+def assert_same_text(live: Any, folder: Path) -> None:
+    saved = TransformersPolicy(TransformersOptions(model=str(folder)))
+    talks = [p.begin(Task("t", "none", "q"), [{"role": "user", "content": "w1 w2 w3"}], None, 0) for p in (live, saved)]
+    texts = [p.complete([talk], Sampling(1.0, 12, 3)) for p, talk in zip((live, saved), talks, strict=True)]
+    assert texts[0] == texts[1] and talks[0].ids == talks[1].ids
+    assert talks[0].logprobs == pytest.approx(talks[1].logprobs, abs=1e-4)
+
+
+def test_the_saved_policy_is_the_trained_one(grpo: Callable[..., Any], tiny: Any, tmp_path: Path) -> None:
+    trainer, loop = grpo(steps=2, learning_rate=0.05)
+    trainer.save_policy(tmp_path / "before")
+    assert_same_text(trainer.policy(), tmp_path / "before")
+    trainer.train(loop, None)
+    trainer.save_policy(tmp_path / "after")
+    assert_same_text(trainer.policy(), tmp_path / "after")
+    assert trainer.policy().model is trainer._trainer.model
+    assert not torch.equal(trainer.policy().model.lm_head.weight, tiny.model().lm_head.weight)
+
+
+def test_checkpoints_are_kept_while_they_are_needed(grpo: Callable[..., Any], tmp_path: Path) -> None:
+    trainer, loop = grpo(steps=4)
+    loop.checkpoints = {1, 2, 4}
+    stale = tmp_path / "run" / "checkpoints" / "checkpoint-99"
+    stale.mkdir(parents=True)
+    kept = []
+    loop.during = lambda iteration: kept.append(sorted(p.name for p in (tmp_path / "run" / "checkpoints").iterdir()))
+    trainer.train(loop, None)
+    assert [(iteration, folder.name) for iteration, folder in loop.committed] == [(n, f"checkpoint-{n}") for n in (1, 2, 4)]
+    assert kept[1] == ["checkpoint-1"] and kept[2] == kept[3] == ["checkpoint-1", "checkpoint-2"]
+    assert sorted(p.name for p in (tmp_path / "run" / "checkpoints").iterdir()) == ["checkpoint-2", "checkpoint-4"]
+    assert loop.committed[0][1].parent == tmp_path / "run" / "checkpoints"
+
+
+def test_the_checkpoint_before_a_resume_survives_its_first_commit(grpo: Callable[..., Any]) -> None:
+    trainer, loop = grpo(steps=3)
+    loop.checkpoints = {1}
+    trainer.train(loop, None)
+    again, resumed = grpo(steps=3)
+    resumed.iteration, resumed.checkpoints = 1, {2}
+    again.train(resumed, loop.committed[0][1])
+    assert loop.committed[0][1].is_dir() and resumed.committed[0][1].is_dir()
+
+
+def test_a_gradient_that_is_not_finite_stops_before_the_update(grpo: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer, loop = grpo(steps=3)
+    before: dict[str, torch.Tensor] = {}
+
+    def spoil(iteration: int) -> None:
+        model = trainer._trainer.model
+        before.update(weights(trainer))
+        model.lm_head.weight.register_hook(lambda gradient: gradient * float("nan"))
+
+    loop.during = lambda iteration: spoil(iteration) if iteration == 1 else None
+    with pytest.raises(CoevolveError, match=r"iteration 2: the gradient is not finite.*resume"):
+        trainer.train(loop, None)
+    assert all(torch.equal(weight, before[name]) for name, weight in weights(trainer).items())
+
+
+def test_a_loss_that_is_not_finite(grpo: Callable[..., Any]) -> None:
+    trainer, loop = grpo(steps=2)
+    loop.change = lambda iteration, made: [attrs.evolve(t, score=float("inf") if n else 0.0) for n, t in enumerate(made)]
+    loop.during = lambda iteration: pytest.fail("an update was made")
+    with pytest.raises(CoevolveError, match=r"iteration 1: the loss is nan.*resume"):
+        trainer.train(loop, None)
+
+
+def test_an_interrupt_passes_through(grpo: Callable[..., Any]) -> None:
+    def interrupt(iteration: int) -> None:
+        raise KeyboardInterrupt
+
+    trainer, loop = grpo(steps=2)
+    loop.during = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        trainer.train(loop, None)
+    assert loop.committed == []
+
+
+def test_nothing_is_left_to_do_and_nothing_to_go_on_from(grpo: Callable[..., Any]) -> None:
+    trainer, loop = grpo(steps=2)
+    loop.iteration = 2
+    trainer.train(loop, Path("anywhere"))
+    assert loop.groups == {}
+    loop.iteration = 1
+    with pytest.raises(CoevolveError, match="no checkpoint to go on from"):
+        trainer.train(loop, None)
+
+
+def test_it_writes_nothing_and_leaves_the_settings(
+    grpo: Callable[..., Any], capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    from transformers.utils import logging as chatter
+
+    before = chatter.get_verbosity(), chatter.is_progress_bar_enabled()
+    trainer, loop = grpo(steps=1)
+    capfd.readouterr()
+    trainer.train(loop, None)
+    assert capfd.readouterr() == ("", "") and not caplog.records
+    assert (chatter.get_verbosity(), chatter.is_progress_bar_enabled()) == before
