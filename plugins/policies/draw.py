@@ -42,4 +42,5 @@ def draw(logits: Tensor, uniform: Tensor, temperature: float) -> tuple[Tensor, T
     cumulated = logp.exp().cumsum(dim=-1, dtype=torch.float64)
     # right=True skips tokens of probability zero, whose interval is empty
     tokens = torch.searchsorted(cumulated, uniform[:, None] * cumulated[:, -1:], right=True)
+    tokens = tokens.clamp_(max=logits.shape[1] - 1)  # only logits that are not finite need this: their log-probability shows it
     return tokens.squeeze(1), logp.gather(1, tokens).squeeze(1)

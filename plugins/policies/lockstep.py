@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from coevolve import Sampling, UserError
+from coevolve import CoevolveError, Sampling, UserError
 
 from .draw import draw, uniforms
 from .ragged_cache import RaggedCache
@@ -81,6 +81,8 @@ class Lockstep:
         for step in range(max(limit)):
             tokens, logps = draw(logits, uniform[:, step], sampling.temperature)
             for row, token, logp in zip(active, tokens.tolist(), logps.tolist(), strict=True):
+                if logp != logp:
+                    raise CoevolveError("the model's logits are not finite: its weights are spoilt; go on from an earlier checkpoint")
                 row.wrote(token, logp)
             going = [row.ids[-1] not in self.eos and step + 1 < most for row, most in zip(active, limit, strict=True)]
             order = self._keep(going)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from coevolve import Sampling, Task, UserError
+from coevolve import CoevolveError, Sampling, Task, UserError
 from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
 
 TASK = Task("t", "none", "q")
@@ -184,6 +184,16 @@ def test_models_that_would_go_wrong_are_refused(tiny: Any) -> None:
     bloom = BloomForCausalLM(BloomConfig(**sizes, n_layer=1))  # its positions are read off a two-dimensional mask
     with pytest.raises(UserError, match="BloomForCausalLM"):
         _ = TransformersPolicy.of(bloom, tiny.tokenizer(), TransformersOptions()).engine
+
+
+def test_spoilt_weights_are_named(tiny: Any) -> None:
+    model = tiny.model()
+    policy = TransformersPolicy.of(model, tiny.tokenizer(), TransformersOptions())
+    conversations = talk(policy, tiny, 0, count=3, turns=1, stay=1.0)
+    with torch.no_grad():
+        model.model.norm.weight.fill_(float("nan"))
+    with pytest.raises(CoevolveError, match="logits are not finite"):
+        policy.complete(conversations, Sampling(1.0, 4, 0))
 
 
 def test_a_failure_in_the_middle_leaves_no_stale_cache(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:

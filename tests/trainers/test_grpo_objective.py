@@ -68,7 +68,7 @@ def test_one_step_is_the_formula(grpo: Callable[..., Any], tiny: Any, seen: list
 
 
 def test_clipping_acts_on_later_steps_of_a_batch(grpo: Callable[..., Any], tiny: Any, seen: list[Any]) -> None:
-    trainer, loop = grpo(batch=2, steps=1, num_iterations=3, epsilon=0.05, beta=0.3, learning_rate=0.02)
+    trainer, loop = grpo(batch=2, steps=1, num_iterations=3, epsilon=0.05, beta=0.3, learning_rate=5e-4)
     trainer.train(loop, None)
     assert len(seen) == 3 and list(loop.groups) == list(loop.metrics) == [1]
     total = []
@@ -79,7 +79,7 @@ def test_clipping_acts_on_later_steps_of_a_batch(grpo: Callable[..., Any], tiny:
         assert batch["loss"] == pytest.approx(expected, abs=1e-6 * max(1, abs(expected)))
         assert (clipped > 0) == (n > 0)
         total.append(batch["loss"])
-    assert loop.metrics[1]["loss"] == pytest.approx(sum(total) / 3, abs=1e-6)
+    assert loop.metrics[1]["loss"] == pytest.approx(sum(total) / 3, rel=1e-6)
     assert loop.metrics[1]["clip_ratio"] > 0
     assert loop.metrics[1]["logprob_gap"] < 1e-5
 
@@ -87,14 +87,15 @@ def test_clipping_acts_on_later_steps_of_a_batch(grpo: Callable[..., Any], tiny:
 def test_advantages_are_relative_to_the_group(grpo: Callable[..., Any], seen: list[Any]) -> None:
     trainer, loop = grpo(batch=3, rollouts=5)
     trainer.train(loop, None)
-    expected = {}
+    expected = []
     for group in loop.groups[1]:
         scores = torch.tensor(group.scores, dtype=torch.float64)
         for trajectory, advantage in zip(group.trajectories, (scores - scores.mean()) / (scores.std() + 1e-4), strict=True):
-            expected[(trajectory.tokens.prompt_ids, trajectory.tokens.completion_ids)] = advantage.item()
-    for row in rows_of(seen[0]):
-        cut = len(row["prompt"])
-        assert row["advantage"] == pytest.approx(expected[tuple(row["ids"][:cut]), tuple(row["ids"][cut:])], abs=1e-5)
+            tokens = trajectory.tokens
+            expected.append(([*tokens.prompt_ids, *tokens.completion_ids], advantage.item()))
+    found = [(row["ids"], row["advantage"]) for row in rows_of(seen[0])]
+    for (ids, advantage), (expected_ids, expected_advantage) in zip(sorted(found), sorted(expected), strict=True):
+        assert ids == expected_ids and advantage == pytest.approx(expected_advantage, abs=1e-5)
 
 
 def test_exact_normaliser_is_the_mean_of_the_tasks_own_objectives(grpo: Callable[..., Any], tiny: Any, seen: list[Any]) -> None:

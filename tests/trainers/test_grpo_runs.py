@@ -42,20 +42,20 @@ def test_three_and_three_is_six(grpo: Callable[..., Any], tmp_path: Path, option
 
 
 def test_the_policy_learns_what_is_rewarded(grpo: Callable[..., Any]) -> None:
-    trainer, loop = grpo(batch=4, rollouts=8, steps=12, learning_rate=0.01, beta=0.01)
+    trainer, loop = grpo(batch=4, rollouts=8, steps=10, learning_rate=0.02, beta=0.01)
 
     def change(iteration: int, made: list[Trajectory]) -> list[Trajectory]:
         def share(t: Trajectory) -> float:
-            words = [word for m in t.messages if m["role"] == "assistant" for word in m["content"].split()]
-            return sum(word in ("w1", "w2", "w3") for word in words) / max(1, len(words))
+            words: list[str] = [word for m in t.messages if m["role"] == "assistant" for word in m["content"].split()]
+            return sum(word < "w2" for word in words) / max(1, len(words))
 
         return [attrs.evolve(t, score=share(t)) for t in made]
 
     loop.change = change
     trainer.train(loop, None)
-    rewards = [loop.metrics[iteration]["reward"] for iteration in range(1, 13)]
+    rewards = [loop.metrics[iteration]["reward"] for iteration in range(1, 11)]
     assert sum(rewards[-3:]) / 3 > sum(rewards[:3]) / 3 + 0.2
-    assert loop.metrics[12]["kl"] > loop.metrics[1]["kl"] == pytest.approx(0.0, abs=1e-9)
+    assert loop.metrics[10]["kl"] > loop.metrics[1]["kl"] == pytest.approx(0.0, abs=1e-9)
     for metrics in loop.metrics.values():
         assert {"loss", "kl", "reward", "grad_norm", "entropy", "clip_ratio", "logprob_gap", "trained_tokens"} <= metrics.keys()
 
@@ -131,9 +131,14 @@ def test_a_gradient_that_is_not_finite_stops_before_the_update(grpo: Callable[..
 
 def test_a_loss_that_is_not_finite(grpo: Callable[..., Any]) -> None:
     trainer, loop = grpo(steps=2)
-    loop.change = lambda iteration, made: [attrs.evolve(t, score=float("inf") if n else 0.0) for n, t in enumerate(made)]
-    loop.during = lambda iteration: pytest.fail("an update was made")
-    with pytest.raises(CoevolveError, match=r"iteration 1: the loss is nan.*resume"):
+
+    def spoil(iteration: int) -> None:
+        assert iteration == 1, "an update was made"
+        norm = trainer._trainer.model.model.norm
+        norm.register_forward_hook(lambda module, inputs, output: output * float("nan") if module.training else output)
+
+    loop.during = spoil
+    with pytest.raises(CoevolveError, match=r"iteration 2: the loss is nan.*resume"):
         trainer.train(loop, None)
 
 
