@@ -14,7 +14,12 @@ class Clock:
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._running: list[str] = []
-        self._since = time.perf_counter()
+        self._since = self._begun = time.perf_counter()
+
+    @property
+    def wall(self) -> float:
+        """Seconds since this clock was made, in any part or none."""
+        return time.perf_counter() - self._begun
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:

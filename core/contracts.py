@@ -134,6 +134,14 @@ class Policy(Component, Protocol):
         """
 
 
+@runtime_checkable
+class NeedsEnvironment(Protocol):
+    """A policy that must know the environment (to play its solutions, say)."""
+
+    def bind(self, environment: Environment) -> None:
+        """Called once, before the first conversation."""
+
+
 class LoopState(Protocol):
     """What a trainer sees of the loop; it calls these three in this order, once an iteration."""
 

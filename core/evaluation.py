@@ -8,7 +8,7 @@ from attrs import frozen
 
 from .clock import Clock
 from .config import Config
-from .contracts import Policy
+from .contracts import NeedsEnvironment, Policy
 from .episodes import Limits, Roller
 from .errors import UserError, did_you_mean
 from .model import Outcome, Sampling, Task, Trajectory
@@ -105,7 +105,7 @@ def run_eval(config: Config, registry: Registry, *, tasks: int = 0, mode: str = 
     if config.evaluation.split not in environment.splits():
         raise UserError(f"unknown split {config.evaluation.split!r}{did_you_mean(config.evaluation.split, environment.splits())}")
     policy: Any = registry.component("policy", config.policy.name)(config.policy.options)
-    if hasattr(policy, "bind"):
+    if isinstance(policy, NeedsEnvironment):
         policy.bind(environment)
     roller = Roller(environment, Limits(config.max_completions, config.step_timeout, config.workers), Clock())
     try:

@@ -7,9 +7,9 @@ import errno
 import importlib.metadata
 import json
 import platform
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from filelock import FileLock, Timeout
 
 from .clock import Clock
 from .config import Chosen, Config, dump_toml, load_config
+from .contracts import NeedsEnvironment
 from .episodes import Limits, Roller
 from .errors import CoevolveError, UserError, did_you_mean
 from .guard import Guard
@@ -46,12 +47,14 @@ def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
     """Begin a run in `folder` (new or empty) and carry it to its end; returns the summary that the final table shows."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} is not empty: choose another --out, or go on with it: coevolve resume {folder}")
+    clock = Clock()
+    make_loop = build(config, registry, folder, clock)  # what is missing shows before anything is written
     with disk_told(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with hold(folder):
             (folder / "config.toml").write_text(dump_toml(config))
             (folder / "versions.json").write_text(json.dumps(versions(registry), indent=1))
-            return drive(config, registry, folder, Store(folder / "run.sqlite", create=True), None)
+            return drive(make_loop(store=Store(folder / "run.sqlite", create=True)), folder, None)
 
 
 def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[str, Any]:
@@ -61,21 +64,20 @@ def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[s
         raise UserError(f"{folder} is no run folder: it has no config.toml")
     config = load_config(registry, recipe=None, file=config_file, sets=sets)
     with disk_told(folder), hold(folder):
+        make_loop = build(config, registry, folder, Clock())
         store = Store(folder / "run.sqlite", create=True)
         (folder / "config.toml").write_text(dump_toml(config))
-        return drive(config, registry, folder, store, store.checkpoint())
+        return drive(make_loop(store=store), folder, store.checkpoint())
 
 
-def drive(config: Config, registry: Registry, folder: Path, store: Store, checkpoint: tuple[int, str] | None) -> dict[str, Any]:
-    """Build the loop, let the trainer drive it from `checkpoint` (None: from the beginning), write the policy and the summary."""
-    clock = Clock()
-    started = time.perf_counter()
+def drive(loop: Loop, folder: Path, checkpoint: tuple[int, str] | None) -> dict[str, Any]:
+    """Let the trainer drive the loop from `checkpoint` (None: from the beginning), write the policy and the summary."""
+    clock, store, config, notify = loop.clock, loop.store, loop.config, loop.registry.notify
     with clock.part("start"):
-        loop = build(config, registry, folder, store, clock)
         store.roll_back(checkpoint[0] if checkpoint else -1)
         if checkpoint:
             restore(loop, checkpoint[0])
-    registry.notify("coevolve_run_started", folder=folder, config=config.as_dict(), iteration=loop.iteration)
+    notify("coevolve_run_started", folder=folder, config=config.as_dict(), iteration=loop.iteration)
     try:
         if not checkpoint:
             begin(loop)
@@ -84,19 +86,22 @@ def drive(config: Config, registry: Registry, folder: Path, store: Store, checkp
                 loop.trainer.train(loop, folder / checkpoint[1] if checkpoint else None)
         with clock.part("store"):
             loop.trainer.save_policy(folder / "policy")
-        summary = summarize(store, config, clock.read(), time.perf_counter() - started)
+        summary = summarize(store, config, clock.read(), clock.wall)
         (folder / "summary.json").write_text(json.dumps(summary, indent=1))
-        registry.notify("coevolve_run_finished", folder=folder, summary=summary)
+        notify("coevolve_run_finished", folder=folder, summary=summary)
         return summary
     finally:
-        registry.notify("coevolve_run_left", folder=folder)
+        notify("coevolve_run_left", folder=folder)
         loop.roller.close()
         loop.guard.close()
         store.close()
 
 
-def build(config: Config, registry: Registry, folder: Path, store: Store, clock: Clock) -> Loop:
-    """Make every part that the configuration names. Anything that is missing or unreadable shows here, before the first rollout."""
+def build(config: Config, registry: Registry, folder: Path, clock: Clock) -> "partial[Loop]":
+    """Make every part that the configuration names; what comes back needs only the store to be the loop.
+
+    Anything that is missing or unreadable shows here, before the first rollout.
+    """
 
     def make(kind: str, chosen: Chosen) -> Any:
         return registry.component(kind, chosen.name)(chosen.options)
@@ -106,14 +111,15 @@ def build(config: Config, registry: Registry, folder: Path, store: Store, clock:
         if split not in environment.splits():
             raise UserError(f"environment {config.environment.name!r} has no split {split!r}{did_you_mean(split, environment.splits())}")
     policy = make("policy", config.policy)
-    if hasattr(policy, "bind"):
+    if isinstance(policy, NeedsEnvironment):
         policy.bind(environment)
     trainer = make("trainer", config.trainer)
-    trainer.setup(policy, RunSettings(config.seed, config.steps, config.batch, config.rollouts, folder))
-    return Loop(
+    with clock.part("start"):
+        trainer.setup(policy, RunSettings(config.seed, config.steps, config.batch, config.rollouts, folder))
+    return partial(
+        Loop,
         config=config,
         registry=registry,
-        store=store,
         clock=clock,
         roller=Roller(environment, Limits(config.max_completions, config.step_timeout, config.workers), clock),
         guard=Guard(environment, config.step_timeout),
