@@ -56,9 +56,13 @@ class Lockstep:
                 with self._inference():
                     self._sample(live, sampling)
             except BaseException:  # the cache may be ahead of the rows now
-                self._cache = None
+                self.release()
                 raise
         return [left > 0 for left in room]
+
+    def release(self) -> None:
+        """Give the cache's memory back; a conversation that goes on is prefilled again."""
+        self._cache, self._rows = None, []
 
     @contextmanager
     def _inference(self) -> Iterator[None]:

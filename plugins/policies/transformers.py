@@ -162,6 +162,11 @@ class TransformersPolicy:
             texts.append(text)
         return texts
 
+    def release(self) -> None:
+        """Give back what finished conversations hold; the model stays loaded."""
+        if "engine" in self.__dict__:
+            self.engine.release()
+
 
 @hookimpl
 def coevolve_policies() -> list[type[TransformersPolicy]]:

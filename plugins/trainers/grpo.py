@@ -65,7 +65,10 @@ class GrpoOptions:
 
 
 class Grpo:
-    """Needs a policy with weights here: `path`, `tokenizer`, `placement`, `load`, `over` and `temperature` as in policy "transformers"."""
+    """Needs a policy with weights here, such as policy "transformers".
+
+    It must have `path`, `tokenizer`, `placement`, `load`, `over`, `release` and `temperature` as that one has them.
+    """
 
     name: ClassVar[str] = "grpo"
     Options: ClassVar[type[Any]] = GrpoOptions
@@ -228,6 +231,7 @@ class _Session:
         if iteration != self._iteration:
             policy = trainer.live_policy
             groups = self.loop.rollout(policy, iteration)
+            policy.release()
             self._rows = self._as_rows(groups, iteration)
             self._iteration = iteration
             if policy.temperature is not None and policy.temperature != self.options.temperature:

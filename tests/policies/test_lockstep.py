@@ -78,6 +78,16 @@ def test_a_conversation_that_joins_later(tiny: Any) -> None:
     assert largest_gap(model, [late, *first]) < 1e-4
 
 
+def test_released_conversations_can_go_on(tiny: Any) -> None:
+    model = tiny.model()
+    policy = TransformersPolicy.of(model, tiny.tokenizer(), TransformersOptions())
+    policy.release()
+    conversations = talk(policy, tiny, 4, count=6, turns=1, stay=1.0)
+    policy.release()
+    policy.complete(conversations, Sampling(1.0, 8, 4))
+    assert largest_gap(model, conversations) < 1e-4
+
+
 def test_new_weights_invalidate_what_was_cached(tiny: Any) -> None:
     model = tiny.model()
     policy = TransformersPolicy.of(model, tiny.tokenizer(), TransformersOptions())

@@ -142,6 +142,16 @@ def test_a_loss_that_is_not_finite(grpo: Callable[..., Any]) -> None:
         trainer.train(loop, None)
 
 
+@pytest.mark.parametrize("lora_rank", [0, 2])
+def test_checkpointing_activations_changes_no_number(grpo: Callable[..., Any], lora_rank: int) -> None:
+    metrics = []
+    for checkpointing in (False, True):
+        trainer, loop = grpo(steps=2, gradient_checkpointing=checkpointing, lora_rank=lora_rank)
+        trainer.train(loop, None)
+        metrics.append(loop.metrics[2])
+    assert metrics[0] == pytest.approx(metrics[1], rel=1e-4, abs=1e-6)
+
+
 def test_an_interrupt_passes_through(grpo: Callable[..., Any]) -> None:
     def interrupt(iteration: int) -> None:
         raise KeyboardInterrupt
