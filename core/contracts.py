@@ -100,8 +100,10 @@ class Conversation(Protocol):
     """One episode's text as a policy holds it."""
 
     messages: list[Message]
-    tokens: Tokens | None
-    """What was sampled so far; None for engines that give no token ids."""
+
+    @property
+    def tokens(self) -> Tokens | None:
+        """What was sampled so far; None for engines that give no token ids."""
 
     def observe(self, messages: Sequence[Message]) -> None:
         """Append the environment's messages, as a suffix: sampled ids stay untouched."""
@@ -220,6 +222,8 @@ class RunInfo(Protocol):
     """Tasks an iteration."""
     rollouts: int
     """K: rollouts a task."""
+    temperature: float
+    """Of the rollouts' sampling."""
     folder: Path
 
 

@@ -40,6 +40,7 @@ class RunSettings:
     steps: int
     batch: int
     rollouts: int
+    temperature: float
     folder: Path
 
 
@@ -115,7 +116,7 @@ def build(config: Config, registry: Registry, folder: Path, clock: Clock) -> "pa
         policy.bind(environment)
     trainer = make("trainer", config.trainer)
     with clock.part("start"):
-        trainer.setup(policy, RunSettings(config.seed, config.steps, config.batch, config.rollouts, folder))
+        trainer.setup(policy, RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, folder))
     return partial(
         Loop,
         config=config,

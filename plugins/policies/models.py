@@ -33,7 +33,23 @@ def locate(name: str) -> str:
         raise UserError(
             f"there is no model folder {name!r}; policy.model is a folder, a hub name, 'pkg:PACKAGE/FOLDER' or {CONVERTED[0]!r}"
         )
+    _on_the_hub(name)
     return name
+
+
+def _on_the_hub(name: str) -> None:
+    """One quick question instead of the library's minute of retries: a mistyped path looks like a hub name."""
+    from huggingface_hub import get_session, hf_hub_url, try_to_load_from_cache
+
+    if isinstance(try_to_load_from_cache(name, "config.json"), str):
+        return
+    other = f"policy.model {name!r} is no folder here"
+    try:
+        answer = get_session().head(hf_hub_url(name, "config.json"), timeout=10)
+    except Exception as error:
+        raise UserError(f"{other}, and the model hub cannot be reached ({type(error).__name__}); name a local folder") from error
+    if answer.status_code in (401, 403, 404):
+        raise UserError(f"{other}, and the model hub has none of that name that is open to you (status {answer.status_code})")
 
 
 def _in_package(name: str) -> Path:
@@ -50,9 +66,23 @@ def _in_package(name: str) -> Path:
 def _complete(folder: Path, name: str) -> Path:
     if not (folder / "config.json").is_file():
         raise UserError(f"{name!r} is no model folder: it holds no config.json; name the folder that save_pretrained wrote")
-    if not list(folder.glob("*.safetensors")):
+    weights = sorted(folder.glob("*.safetensors"))
+    if not weights:
         raise UserError(f"{name!r} holds no *.safetensors; save the model with save_pretrained, pickled weights are not loaded")
+    for file in weights:
+        _readable(file)
     return folder
+
+
+def _readable(file: Path) -> None:
+    """Reads the header, which tells a file that is cut off or is none: seconds before the weights are needed, or hours."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(file, framework="np"):
+            pass
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{file} cannot be read ({_line(error)}); fetch or save it again") from error
 
 
 def device_and_dtype(device: str, dtype: str) -> tuple[str, Any]:

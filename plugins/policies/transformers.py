@@ -75,8 +75,6 @@ class TransformersPolicy:
 
     def __init__(self, options: TransformersOptions) -> None:
         self.options = options
-        self.temperature: float | None = None
-        """Of the last completions; None before the first."""
 
     @classmethod
     def of(cls, model: Any, tokenizer: Any, options: TransformersOptions) -> Self:
@@ -151,7 +149,6 @@ class TransformersPolicy:
 
     def complete(self, conversations: Sequence[Any], sampling: Sampling) -> list[str | None]:
         """Sample each conversation's next completion up to an end token, which is part of its tokens but not of the text."""
-        self.temperature = sampling.temperature
         before = [len(conversation.ids) for conversation in conversations]
         fits = self.engine.complete(conversations, sampling)
         texts: list[str | None] = []

@@ -50,8 +50,6 @@ class GrpoOptions:
     """Optimiser steps on each batch of rollouts (mu in the GRPO paper)."""
     micro_batch: int = 0
     """Rows a forward and backward pass; 0 is the whole batch. Gradients are accumulated, so it changes memory, not the update."""
-    temperature: float = 1.0
-    """Of the sampling; must be the run's, since the loss is of the distribution that was sampled from."""
     max_grad_norm: float = 1.0
     weight_decay: float = 0.0
     exact_group_normaliser: bool = False
@@ -67,7 +65,7 @@ class GrpoOptions:
 class Grpo:
     """Needs a policy with weights here, such as policy "transformers".
 
-    It must have `path`, `tokenizer`, `placement`, `load`, `over`, `release` and `temperature` as that one has them.
+    It must have `path`, `tokenizer`, `placement`, `load`, `over` and `release` as that one has them.
     """
 
     name: ClassVar[str] = "grpo"
@@ -171,7 +169,7 @@ class Grpo:
             use_bias_correction_kl=False,
             num_iterations=options.num_iterations,
             mask_truncated_completions=False,
-            temperature=options.temperature,
+            temperature=run.temperature,  # the loss is of the distribution that was sampled from
             disable_dropout=True,
             # one iteration is one batch of rollouts
             num_generations=run.rollouts,
@@ -234,11 +232,6 @@ class _Session:
             policy.release()
             self._rows = self._as_rows(groups, iteration)
             self._iteration = iteration
-            if policy.temperature is not None and policy.temperature != self.options.temperature:
-                raise UserError(
-                    f"rollouts are sampled at temperature {policy.temperature}, but trainer.temperature is {self.options.temperature}; "
-                    "set them equal, or the loss is of another distribution than the one that was sampled from"
-                )
         return dict(self._rows)
 
     def _as_rows(self, groups: Sequence[RolloutGroup], iteration: int) -> dict[str, list[Any]]:

@@ -78,14 +78,20 @@ class TalkingLoop:
 def grpo(tiny: Any, tmp_path: Path) -> Callable[..., tuple[Grpo, TalkingLoop]]:
     """(trainer, loop) of `batch` tasks, `rollouts` each, for `steps` iterations; the rest are options of the trainer."""
 
-    def make(batch: int = 2, rollouts: int = 4, steps: int = 1, folder: Path | None = None, **options: Any) -> tuple[Grpo, TalkingLoop]:
+    def make(
+        batch: int = 2, rollouts: int = 4, steps: int = 1, temperature: float = 1.0, folder: Path | None = None, **options: Any
+    ) -> tuple[Grpo, TalkingLoop]:
         path = tmp_path / "model"
         if not path.is_dir():
             tiny.save(path)
         trainer = Grpo(GrpoOptions(**options))
-        run = SimpleNamespace(seed=5, steps=steps, batch=batch, rollouts=rollouts, folder=folder or tmp_path / "run")
+        run = SimpleNamespace(
+            seed=5, steps=steps, batch=batch, rollouts=rollouts, temperature=temperature, folder=folder or tmp_path / "run"
+        )
         trainer.setup(TransformersPolicy(TransformersOptions(model=str(path))), run)
-        return trainer, TalkingLoop(tiny.WORDS[:40], batch, rollouts, steps)
+        loop = TalkingLoop(tiny.WORDS[:40], batch, rollouts, steps)
+        loop.temperature = temperature
+        return trainer, loop
 
     return make
 
