@@ -97,7 +97,7 @@ def test_a_hub_that_cannot_be_reached(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(UserError, match="hub cannot be reached .*name a local folder") as caught:
+    with pytest.raises(UserError, match=r"hub cannot be reached .*name a local folder") as caught:
         _ = policy("nobody/nothing-7041").model
     one_line(caught)
 
