@@ -138,7 +138,7 @@ def evaluate(
     if as_json:
         print(report.to_json())
     else:
-        report.render(Console())
+        report.render(Console(soft_wrap=True))
 
 
 @app.command(short_help="What happened in a run.")

@@ -80,8 +80,8 @@ class Config:
     """Sampling temperature of the rollouts."""
     max_new_tokens: int = field(default=48, validator=ge(1))
     """Tokens of one completion at most."""
-    max_completions: int = field(default=10, validator=ge(1))
-    """Completions of one episode at most; an episode that is not done by then is a policy fault."""
+    max_completions: int = field(default=200, validator=ge(1))
+    """Completions of one episode at most, beside the environment's own bound; an episode that is not done by then is a policy fault."""
     initial_tasks: int = field(default=64, validator=ge(0))
     """Train tasks in D_0, a seeded choice (0: all; paper: 100)."""
     tasks_per_evolution: int = field(default=16, validator=ge(0))

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 class Limits:
     """`max_completions` an episode; `timeout` seconds for each call of the environment; `workers` threads that run those calls."""
 
-    max_completions: int = 10
+    max_completions: int = 200
     timeout: float = 30.0
     workers: int = 1
 

@@ -41,7 +41,11 @@ class EvaluationReport:
         if self.tasks * self.samples < 20 or 0.0 < self.success < 1.0:
             return None
         seen = "\n\n".join(transcript(t) for t in self.first[:2])
-        hint = "are its calls understood, is the chat template right?" if self.success == 0 else "does the scorer look at all?"
+        hint = (
+            "are its calls understood, is the chat template right?"
+            if self.success == 0
+            else "does the scorer look at all? (Played solutions should be.)"
+        )
         return f"suspicious: all {self.mode} scores on {self.split} are {self.success:.0f}: {hint} The first transcripts:\n{seen}"
 
     def to_json(self) -> str:

@@ -6,6 +6,7 @@ A run is a folder: config.toml (resolved), versions.json, run.sqlite, checkpoint
 import errno
 import importlib.metadata
 import json
+import os
 import platform
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -187,9 +188,13 @@ def disk_told(folder: Path) -> Iterator[None]:
     """One line for what the disk refuses; every other error keeps its traceback."""
     try:
         yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise CoevolveError(f"the disk of {folder} is full: free space, then go on with the run") from error
-        if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR) and str(folder) in str(error.filename):
-            raise UserError(f"cannot write the run in {folder}: {error.strerror}; choose another --out") from error
+    except UserError:
+        raise
+    except Exception as error:
+        number = error.errno if isinstance(error, OSError) else None
+        # Libraries that write weights report a full disk in errors of their own.
+        if number in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error) or "disk is full" in str(error):
+            raise CoevolveError(f"the disk of {folder} is full: free space") from error
+        if number in (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR) and str(folder) in str(getattr(error, "filename", "")):
+            raise UserError(f"cannot write the run in {folder}: {os.strerror(number)}; choose another --out") from error
         raise

@@ -26,7 +26,7 @@ def test_every_recipe_loads(recipe: str) -> None:
 def test_the_desk_recipe_is_the_defaults() -> None:
     config = load_config(load_plugins(only=["coevolve.*"]))
     assert (config.seed, config.steps, config.evolve_every, config.batch, config.rollouts) == (0, 60, 10, 16, 8)
-    assert (config.temperature, config.max_new_tokens, config.max_completions) == (1.0, 48, 10)
+    assert (config.temperature, config.max_new_tokens, config.max_completions) == (1.0, 48, 200)
     assert (config.initial_tasks, config.tasks_per_evolution, config.candidates_per_task) == (64, 16, 8)
     assert (config.checkpoint_every, config.step_timeout, config.fault_limit, config.stalled_after) == (10, 30.0, 0.5, 5)
     evaluation = config.evaluation

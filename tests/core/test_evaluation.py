@@ -36,9 +36,7 @@ def test_the_same_tasks_are_drawn_for_every_run(runs: Any) -> None:
     assert [t.task_id for t in first] == [t.task_id for t in second]
 
 
-@pytest.mark.parametrize(
-    ("sets", "score", "words"), [(["policy.strong=50.0"], 1.0, "scorer"), (["policy.strong=-50.0"], 0.0, "calls")]
-)
+@pytest.mark.parametrize(("sets", "score", "words"), [(["policy.strong=50.0"], 1.0, "scorer"), (["policy.strong=-50.0"], 0.0, "calls")])
 def test_all_right_and_all_wrong_are_suspicious_and_shown(runs: Any, sets: list[str], score: float, words: str) -> None:
     registry = runs.registry()
     report = run_eval(runs.config(registry, "policy.weak=-50.0", "policy.share=0.0", *sets), registry)

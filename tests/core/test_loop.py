@@ -1,5 +1,6 @@
 """The loop with real parts in milliseconds: it learns, evolves, resumes to the same end, and survives what breaks."""
 
+import errno
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,10 +9,10 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from coevolve import CandidateTask, RolloutGroup, Signal, Task, TooManyFaults, UserError, Verdict, hookimpl
+from coevolve import CandidateTask, CoevolveError, RolloutGroup, Signal, Task, TooManyFaults, UserError, Verdict, hookimpl
 from coevolve.core.run import resume
 from coevolve.core.store import Store
-from coevolve.testing import Stockroom
+from coevolve.testing import Stockroom, TabularTrainer
 
 TABLES = ("tasks", "pools", "groups", "trajectories", "signals", "candidates", "verdicts", "metrics", "evaluations", "checkpoints")
 
@@ -226,3 +227,34 @@ def test_a_folder_in_use_or_not_empty_is_refused(runs: Any, folder: Path) -> Non
 def test_unknown_splits_are_named(runs: Any, folder: Path) -> None:
     with pytest.raises(UserError, match=r"no split 'tst' \(did you mean 'test'\?\)"):
         runs.run(folder, "evaluation.split=tst")
+
+
+class Full(TabularTrainer):
+    """A trainer whose fourth checkpoint finds the disk full."""
+
+    name = "full"
+    error: Exception | None = None
+
+    def save_policy(self, folder: Path) -> None:
+        if folder.name == "4" and self.error is not None:
+            raise self.error
+        super().save_policy(folder)
+
+
+class FullPlugin:
+    @hookimpl
+    def coevolve_trainers(self) -> list[type]:
+        return [Full]
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), RuntimeError("I/O: No space left on device")])
+def test_a_full_disk_is_one_line_and_the_run_resumes(runs: Any, tmp_path: Path, error: Exception) -> None:
+    runs.run(tmp_path / "whole", "trainer.name=full", plugins=(FullPlugin(),))
+    Full.error = error
+    try:
+        with pytest.raises(CoevolveError, match=r"the disk of .* is full: free space"):
+            runs.run(tmp_path / "stopped", "trainer.name=full", plugins=(FullPlugin(),))
+    finally:
+        Full.error = None
+    resume(runs.registry(FullPlugin()), tmp_path / "stopped")
+    assert dump(tmp_path / "stopped") == dump(tmp_path / "whole")

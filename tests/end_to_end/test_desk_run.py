@@ -1,0 +1,113 @@
+"""`coevolve run` on the desk with the shipped policy and real GRPO steps, as processes: killed, stopped, resumed to the same end."""
+
+import hashlib
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SMALL = (
+    "steps=4", "batch=4", "rollouts=4", "initial_tasks=12", "evolve_every=2", "tasks_per_evolution=3", "checkpoint_every=2",
+    "evaluation.every=0", "evaluation.final_tasks=40",
+)  # fmt: skip
+TABLES = ("tasks", "pools", "groups", "trajectories", "signals", "candidates", "verdicts", "metrics", "evaluations")
+
+
+def begin(folder: Path, *more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "coevolve", "run", "--out", str(folder)]
+    for setting in (*SMALL, *more):
+        command += ["--set", setting]
+    return process(command)
+
+
+def process(command: list[str]) -> subprocess.Popen[str]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def go_on(folder: Path) -> subprocess.Popen[str]:
+    return process([sys.executable, "-m", "coevolve", "resume", str(folder)])
+
+
+def ended(run: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
+    out, err = run.communicate(timeout=240)
+    assert run.returncode == code, err[-2000:]
+    return out, err
+
+
+def reached(folder: Path, iteration: int) -> None:
+    """Wait until the run has stored rollouts of `iteration`."""
+    deadline = time.monotonic() + 200
+    while time.monotonic() < deadline:
+        try:
+            with sqlite3.connect(f"file:{folder / 'run.sqlite'}?mode=ro", uri=True) as db:
+                if (db.execute("SELECT max(iteration) FROM groups").fetchone()[0] or 0) >= iteration:
+                    return
+        except sqlite3.OperationalError:
+            pass  # the file or its tables are not there yet
+        finally:
+            if "db" in locals():
+                db.close()
+        time.sleep(0.05)
+    pytest.fail(f"iteration {iteration} was not reached")
+
+
+def written(folder: Path) -> dict[str, Any]:
+    """Everything that a run wrote but times, and the digest of its weights."""
+    with sqlite3.connect(folder / "run.sqlite") as db:
+        found: dict[str, Any] = {t: db.execute(f"SELECT * FROM {t} ORDER BY 1, 2").fetchall() for t in TABLES}
+    db.close()
+    weights = (folder / "policy" / "model.safetensors").read_bytes()
+    return found | {"weights": hashlib.sha256(weights).hexdigest()}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that nothing disturbs."""
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    out, _ = ended(begin(folder))
+    assert "held-out success, greedy" in out and "feedback stage" in out
+    return folder
+
+
+def test_a_run_evolves_its_pool_and_updates_the_policy(whole: Path) -> None:
+    found = written(whole)
+    assert len(found["tasks"]) == 12 + 3, "one evolution admits three tasks"
+    assert len(found["trajectories"]) == 4 * 4 * 4
+    shipped = Path(__file__).parents[2] / "environments" / "desk" / "policy" / "model.safetensors"
+    assert found["weights"] != hashlib.sha256(shipped.read_bytes()).hexdigest()
+    gaps = [value for iteration, name, value in found["metrics"] if name == "logprob_gap"]
+    assert len(gaps) == 4 and max(gaps) < 1e-4, "sampled log-probabilities are the trainer's own"
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_resumes_to_the_same_weights(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "killed"
+    run = begin(folder)
+    reached(folder, 3)
+    run.send_signal(signal.SIGKILL)
+    run.communicate(timeout=60)
+    again = go_on(folder)
+    out, _ = ended(again)
+    assert "iteration 2 of 4" in out, "it goes on from the checkpoint"
+    assert written(folder) == written(whole)
+
+
+@pytest.mark.slow
+def test_ctrl_c_says_how_to_go_on_and_a_second_process_is_kept_out(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "stopped"
+    run = begin(folder)
+    reached(folder, 1)
+    _, err = ended(go_on(folder), 2)
+    assert "in use by another coevolve process" in err and len(err.strip().splitlines()) == 1
+    run.send_signal(signal.SIGINT)
+    _, err = ended(run, 130)
+    assert err.strip().splitlines()[-1] == f"coevolve: stopped; go on with: coevolve resume {folder}"
+    ended(go_on(folder))
+    assert written(folder) == written(whole)
