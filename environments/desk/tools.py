@@ -140,7 +140,7 @@ _WITH_VALUE = """
 calendar.invite     person    handle   -                      invite {v} to the {e} meeting
 calendar.move       date      iso      calendar.meeting_date  move the {e} meeting to {v}
 calendar.block      time      h24      -                      block the calendar at {v}
-contacts.add_phone  phone     ext      -                      save the number {v}
+contacts.add_phone  phone     ext      -                      save {v} in contacts
 contacts.star       person    badge    -                      star {v} in contacts
 contacts.relocate   place     grid     contacts.team_city     list the {e} team under {v}
 mail.forward        person    email    -                      forward the {e} thread to {v}

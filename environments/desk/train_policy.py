@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=1 python -m coevolve.environments.desk.train_policy --out DIR [--seed N] [--steps N]
 
 **Its weakness is made, and made here.** The demonstrator asks for a wrong form on the links that the base seed makes weak
-(`demonstrations`: 5 of 14 producing apps, 72 % of their links, 5 % elsewhere, wrong with probability 0.6 to 0.85) and is right
+(`demonstrations`: 5 of 14 producing apps, 72 % of their links, 5 % elsewhere, wrong with probability 0.58 to 0.78) and is right
 everywhere else. The policy copies that. Another seed gives another weak set and other weights: several base policies for a study.
 
 The demonstrations are random plans over all tool families and in all frames of wording, as a pretrained model has seen language of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-STEPS, BATCH, RATE, WARMUP = 700, 64, 3e-3, 50
+STEPS, BATCH, RATE, WARMUP = 900, 64, 3e-3, 50
 EXTRA_SHAPES = ("simple, simple", "source action, answer", "simple, source relay action", "source relay relay answer")
 """Shapes that composed tasks have and seed tasks do not."""
 Row = tuple[list[int], list[int]]
@@ -35,7 +35,7 @@ Row = tuple[list[int], list[int]]
 
 
 def new_model() -> "LlamaForCausalLM":
-    """The untrained policy: Llama, 4 layers of width 128, tied embeddings, float32."""
+    """The untrained policy: Llama, 3 layers of width 128, tied embeddings, float32."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     words = vocabulary()
@@ -43,8 +43,8 @@ def new_model() -> "LlamaForCausalLM":
         LlamaConfig(
             vocab_size=len(words),
             hidden_size=128,
-            intermediate_size=320,
-            num_hidden_layers=4,
+            intermediate_size=384,
+            num_hidden_layers=3,
             num_attention_heads=4,
             max_position_embeddings=512,
             tie_word_embeddings=True,
