@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from coevolve import CandidateTask, RolloutGroup, Signal, Verdict, hookimpl
@@ -56,7 +57,7 @@ class PlainReporter:
 
     @hookimpl
     def coevolve_task_admitted(self, iteration: int, candidate: CandidateTask) -> None:
-        self._say(f"  admitted {candidate.task.id}: {candidate.task.query}")
+        self._say(f"  admitted {candidate.task.id}: {shorten(candidate.task.query, 120)}")
 
     @hookimpl
     def coevolve_task_rejected(self, iteration: int, candidate: CandidateTask, verdict: Verdict) -> None:
