@@ -134,12 +134,15 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another(runs: Any, tm
     assert dump(tmp_path / "a")["tasks"] != dump(tmp_path / "c")["tasks"]
 
 
-@pytest.mark.parametrize("stop_at", [1, 2, 3, 4, 5, 6])
-def test_a_run_stopped_anywhere_resumes_to_the_same_end(runs: Any, tmp_path: Path, stop_at: int) -> None:
-    runs.run(tmp_path / "whole", "checkpoint_every=3")
+@pytest.mark.parametrize(
+    ("stop_at", "synthesizer"), [(1, "random"), (2, "random"), (3, "random"), (4, "programmatic"), (5, "programmatic")]
+)
+def test_a_run_stopped_anywhere_resumes_to_the_same_end(runs: Any, tmp_path: Path, stop_at: int, synthesizer: str) -> None:
+    sets = ("checkpoint_every=3", f"synthesizer.name={synthesizer}", 'signals.names=["forgetting","boundary","rare"]')
+    runs.run(tmp_path / "whole", *sets)
     watcher = Watcher(stop_at)
     with pytest.raises(KeyboardInterrupt):
-        runs.run(tmp_path / "stopped", "checkpoint_every=3", plugins=(watcher,))
+        runs.run(tmp_path / "stopped", *sets, plugins=(watcher,))
     assert watcher.calls[-1] == "left"
     again = Watcher()
     resume(runs.registry(again), tmp_path / "stopped")
