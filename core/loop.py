@@ -42,6 +42,8 @@ class Loop:
     store: Store
     clock: Clock
     roller: Roller
+    evaluator: Roller
+    """Rolls out evaluations, whose time is counted apart."""
     guard: Guard
     trainer: Trainer
     sampler: Sampler
@@ -152,7 +154,7 @@ class Loop:
         results = {}
         for mode in settings.modes:
             with self.clock.part("evaluation"):
-                report = evaluate(self.roller, self.trainer.policy(), self.held_out, mode, config, count=count)
+                report = evaluate(self.evaluator, self.trainer.policy(), self.held_out, mode, config, count=count)
             results[mode] = report.success
             self.store.add_evaluation(iteration, settings.split, mode, report.success, report.tasks, report.faults)
             if iteration in (0, config.steps) and (text := report.suspicious()):

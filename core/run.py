@@ -95,6 +95,7 @@ def drive(loop: Loop, folder: Path, checkpoint: tuple[int, str] | None) -> dict[
     finally:
         notify("coevolve_run_left", folder=folder)
         loop.roller.close()
+        loop.evaluator.close()
         loop.guard.close()
         store.close()
 
@@ -118,12 +119,14 @@ def build(config: Config, registry: Registry, folder: Path, clock: Clock) -> "pa
     trainer = make("trainer", config.trainer)
     with clock.part("start"):
         trainer.setup(policy, RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, folder))
+    limits = Limits(config.max_completions, config.step_timeout, config.workers)
     return partial(
         Loop,
         config=config,
         registry=registry,
         clock=clock,
-        roller=Roller(environment, Limits(config.max_completions, config.step_timeout, config.workers), clock),
+        roller=Roller(environment, limits, clock),
+        evaluator=Roller(environment, limits, Clock()),
         guard=Guard(environment, config.step_timeout),
         trainer=trainer,
         sampler=make("sampler", config.sampler),
