@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 
 from coevolve import UserError
 
-from .release import CATEGORIES, CLASSES, Release
+from .release import CATEGORIES, CLASSES, DEFAULT, Release
 
 PIP_SECONDS = 300.0
 LOCK_SECONDS = 330.0
@@ -35,6 +35,11 @@ _found: dict[str, Path] = {}
 def cache() -> Path:
     """Where fetched releases are kept."""
     return platformdirs.user_cache_path("coevolve") / "bfcl"
+
+
+def command(release: Release) -> str:
+    """What to run to get this release."""
+    return "coevolve env setup bfcl" + ("" if release.version == DEFAULT else f" --set release={release.version}")
 
 
 def missing(package: Path, release: Release) -> list[str]:
@@ -74,7 +79,7 @@ def ensure(release: Release) -> Path:
                 try:
                     package = install(release)
                 except UserError as error:
-                    raise UserError(f"BFCL {release.version} is not here: {error}; then run: coevolve env setup bfcl") from error
+                    raise UserError(f"BFCL {release.version} is not here: {error}; then run: {command(release)}") from error
             _found[release.version] = package
         return _found[release.version]
 
@@ -158,4 +163,4 @@ def describe(release: Release) -> str:
         return f"bfcl-eval {release.version}: the installed package at {package}"
     if (package := fetched(release)) is not None:
         return f"bfcl-eval {release.version}: fetched to {package}"
-    return f"bfcl-eval {release.version}: not here; run: coevolve env setup bfcl"
+    return f"bfcl-eval {release.version}: not here; run: {command(release)}"

@@ -17,6 +17,8 @@ Turns = list[tuple[str, list[Action]]]
 def compose(apis: Apis, start: Task, steps: Sequence[Step], task_id: str, query: str | None, limit: int) -> Task | None:
     """A task from `start`'s initial state, solved by the steps' actions; None when there is no wording or a turn has over `limit` calls.
 
+    It offers all functions, and every turn of it asks for something, whatever the category of `start`.
+
     With a `query`: its paragraphs are the turns' requests where they are as many as the steps' turns; otherwise all is one turn. Without:
     see `reword`.
     """
@@ -27,7 +29,7 @@ def compose(apis: Apis, start: Task, steps: Sequence[Step], task_id: str, query:
     if any(len(calls) > limit or not text.strip() for text, calls in turns):
         return None
     payload = {
-        **start.payload,
+        **{key: value for key, value in start.payload.items() if key != "missed_function"},
         "id": task_id,
         "question": [[{"role": "user", "content": text}] for text, _ in turns],
         "ground_truth": [[str(Call(action.name, dict(action.arguments))) for action in calls] for _, calls in turns],
@@ -49,16 +51,20 @@ def _divide(query: str, actions: Sequence[Action]) -> Turns:
 def reword(apis: Apis, start: Task, actions: Sequence[Action]) -> Turns:
     """Words for `actions` from what there is: those turns of `start` that the first actions carry out, then one turn for the others.
 
-    That turn is worded from the functions' documents and the literal arguments; `Action.turn` is not looked at.
+    That turn is worded from the functions' documents and the literal arguments; `Action.turn` is not looked at. What `start` asks in
+    a turn that nothing is done in yet belongs to the turn after it.
     """
     turns: Turns = []
-    rest = list(actions)
-    for text, answers in zip(requests(start.payload["question"]), start.payload["ground_truth"], strict=True):
+    rest, pending = list(actions), list[str]()
+    for text, answers in zip(requests(start.payload["question"]), start.payload["ground_truth"], strict=False):
+        pending += [text] if text.strip() else []
         calls = [ground_truth(answer, apis.parameters) for answer in answers]
-        if not calls or [_key(action) for action in rest[: len(calls)]] != [_key(call) for call in calls]:
+        if not calls:
+            continue
+        if [_key(action) for action in rest[: len(calls)]] != [_key(call) for call in calls]:
             break
-        turns.append((text, rest[: len(calls)]))
-        rest = rest[len(calls) :]
+        turns.append(("\n".join(pending), rest[: len(calls)]))
+        rest, pending = rest[len(calls) :], []
     if rest:
         wishes = "; then ".join(wish(apis, action) for action in rest)
         turns.append((f"{'Please also' if turns else 'Please'}: {wishes}.", rest))

@@ -1,15 +1,16 @@
 """Prompt-mode answers, `[f(a=1), g(b='x')]`, to calls. Nothing is evaluated: the text is parsed, literals are read off the tree.
 
-Reads what the official decoder reads, its oddities included: a bare name is a string (`a=true` is 'true'), a unary operator always
-negates, a call without keywords as an argument is its own text, dictionary keys are strings. Departures: positional arguments are
-bound to keywords (the official decoder drops them; `positional="drop"` does too); arithmetic works on literals only and within bounds;
-a call nested in an argument is refused with an error result, not executed; bytes and complex numbers do not decode.
+Reads what the official decoder of the same release reads, its oddities included: a bare name is a string (`a=true` is 'true'), a unary
+operator always negates, a call without keywords as an argument is its own text, dictionary keys are strings, `**x` is the keyword None.
+Departures: positional arguments are bound to keywords (the official decoder drops them; `positional="drop"` does too); arithmetic
+works on literals only and within bounds; a call nested in an argument is refused with an error result, not executed; bytes and complex
+numbers do not decode.
 """
 
 import ast
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from attrs import field, frozen
@@ -31,6 +32,13 @@ class Undecodable(ValueError):
     """The text is no list of calls; the message says why."""
 
 
+class Unquoted(str):
+    """An argument that the official decoder writes out as code (a name, a nested call), which is never looked up here."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 @frozen
 class Call:
     """A call with literal arguments. A call with a `refusal` is answered with that error and not executed."""
@@ -40,25 +48,34 @@ class Call:
     refusal: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.name}({', '.join(f'{key}={value!r}' for key, value in self.arguments.items())})"
+        return self.written(", ")
+
+    def written(self, separator: str) -> str:
+        """The call as code; the official decoders write ", " in prompt mode and "," in function-call mode."""
+        return f"{self.name}({separator.join(f'{key}={value!r}' for key, value in self.arguments.items())})"
 
 
-def decode(text: str, parameters: Parameters, positional: str = "bind") -> list[Call]:
-    """The calls in a model's answer; Undecodable when there is no list of calls in it."""
+def decode(text: str, parameters: Parameters, positional: str = "bind", early: bool = False) -> list[Call]:
+    """The calls in a model's answer; Undecodable when there is no list of calls in it. `early`: see `Release`."""
     if len(text) > MAX_TEXT:
         raise Undecodable(f"longer than {MAX_TEXT} characters")
     text = text.strip("`\n ")
     text = text if text.startswith("[") else "[" + text
     text = text if text.endswith("]") else text + "]"
-    body = _parse(text.strip().strip("'"))
-    nodes = [body] if isinstance(body, ast.Call) else body.elts if isinstance(body, ast.List | ast.Tuple) else None
+    body = _parse(text.strip("[]'") if early else text.strip().strip("'"))
+    nodes = [body] if isinstance(body, ast.Call) else body.elts if isinstance(body, ast.List | ast.Tuple | ast.Set) else None
     if nodes is None:
         raise Undecodable("not a list")
-    if len(nodes) > MAX_CALLS:
+    return bounded(nodes, lambda node: _call(node, parameters, positional))
+
+
+def bounded(parts: Sequence[Any], read: Callable[[Any], Call]) -> list[Call]:
+    """Each part read as a call; Undecodable for too many of them, or when one cannot be read."""
+    if len(parts) > MAX_CALLS:
         raise Undecodable(f"more than {MAX_CALLS} calls")
     try:
-        return [_call(node, parameters, positional) for node in nodes]
-    except (RecursionError, ArithmeticError, TypeError, ValueError) as error:
+        return [read(part) for part in parts]
+    except (RecursionError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise error if isinstance(error, Undecodable) else Undecodable(str(error)) from None
 
 
@@ -101,14 +118,15 @@ def _call(node: ast.expr, parameters: Parameters, positional: str) -> Call:
     name = ".".join(reversed(parts))
     values, keywords = list[Any](), dict[str, Any]()
     refusal = None
-    for key, part in [(None, part) for part in node.args] + [(keyword.arg or "**", keyword.value) for keyword in node.keywords]:
+    for key, part in [(None, part) for part in node.args] + [(str(keyword.arg), keyword.value) for keyword in node.keywords]:
         if key is None and positional != "bind":
             continue
+        value = _value(part)
         try:
-            value = _spoken(_checked(_value(part)))
-        except _Name as spoken:
-            value = ast.unparse(part)
-            refusal = "a call cannot be an argument" if str(spoken) in parameters else f"name '{spoken}' is not defined"
+            value = _spoken(checked(value))
+        except Spoken as spoken:
+            value = Unquoted(_written(value))
+            refusal = "a call cannot be an argument" if str(spoken) in parameters else str(spoken.error)
         if key is None:
             values.append(value)
         else:
@@ -128,8 +146,12 @@ def _bind(name: str, values: Sequence[Any], keywords: dict[str, Any], parameters
     return Call(name, bound | keywords)
 
 
-class _Name(Exception):
-    """The official decoder would write the argument as a name or a call of that name, and the official executor look it up."""
+class Spoken(Exception):
+    """The official decoder would write the argument as code, and the official executor evaluate it: the name that it would look up."""
+
+    @property
+    def error(self) -> str:
+        return f"name '{self}' is not defined"
 
 
 def _spoken(value: Any) -> Any:
@@ -139,8 +161,26 @@ def _spoken(value: Any) -> Any:
     if not value:
         raise Undecodable("an empty dictionary")
     if all(isinstance(inner, dict) for inner in value.values()):
-        raise _Name(next(iter(value)))
-    return {str(key): _spoken(inner) for key, inner in value.items()}
+        raise Spoken(next(iter(value)))
+    found = {str(key): _spoken(inner) for key, inner in value.items()}
+    if any("'" in key or "\\" in key or not key.isprintable() for key in found):  # between quotes, such a key is another one, or none
+        try:
+            return ast.literal_eval(_written(value))
+        except (SyntaxError, ValueError):
+            raise Spoken(next(iter(value))) from None
+    return found
+
+
+def _written(value: Any) -> str:
+    """An argument as the official decoder writes it."""
+    if not isinstance(value, dict):
+        return repr(value)
+    if not value:
+        raise Undecodable("an empty dictionary")
+    if all(isinstance(inner, dict) for inner in value.values()):
+        name = next(iter(value))
+        return f"{name}({', '.join(f'{key}={_written(inner)}' for key, inner in value[name].items())})"
+    return "{" + ", ".join(f"'{key}': {_written(inner)}" for key, inner in value.items()) + "}"
 
 
 def _value(node: ast.expr | None) -> Any:
@@ -184,11 +224,11 @@ def _arithmetic(node: ast.expr) -> Any:
         raise Undecodable("arithmetic on something that is no number")
     match node.op:
         case ast.Add():
-            return _checked(left + right)
+            return checked(left + right)
         case ast.Sub():
-            return _checked(left - right)
+            return checked(left - right)
         case ast.Mult():
-            return _checked(left * right)
+            return checked(left * right)
         case ast.Div():
             return left / right
         case ast.FloorDiv():
@@ -200,18 +240,18 @@ def _arithmetic(node: ast.expr) -> Any:
     raise Undecodable(f"{type(node.op).__name__} of {type(left).__name__} and {type(right).__name__}")
 
 
-def _checked(value: Any) -> Any:
-    """`value`, if it holds only what a call may be given."""
+def checked(value: Any) -> Any:
+    """`value`, if it holds only what a call may be given. Undecodable, or Spoken for what Python writes as a name (inf, nan)."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            _checked(key), _checked(inner)
+            checked(key), checked(inner)
     elif isinstance(value, list | tuple):
         for inner in value:
-            _checked(inner)
+            checked(inner)
     elif isinstance(value, int) and value.bit_length() > MAX_BITS:
         raise Undecodable("an integer that is too long")
     elif isinstance(value, float) and not math.isfinite(value):
-        raise _Name(repr(value).lstrip("-"))
+        raise Spoken(repr(value).lstrip("-"))
     elif value is not None and not isinstance(value, str | int | float):
         raise Undecodable(f"{type(value).__name__} is no literal of a call")
     return value

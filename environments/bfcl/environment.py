@@ -1,6 +1,5 @@
 """The environment: BFCL multi-turn tasks, their splits, and what signals, synthesizers and validators ask of it."""
 
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
@@ -12,23 +11,24 @@ from attrs import frozen
 
 from coevolve import Action, Description, Step, Task, TaskKeys, Trajectory, UserError, did_you_mean
 
-from . import assets
+from . import assets, function_call
 from .apis import Apis, load
 from .compose import actions_key, compose
 from .data import NAME, tasks
 from .decode import Call
 from .digest import digest
-from .episode import BfclEpisode
-from .prompt import STYLES, system_prompt
-from .release import CATEGORIES, CLASSES, DEFAULT, RELEASES
+from .episode import BfclEpisode, Rules
+from .prompt import MODES, STYLES
+from .release import CATEGORIES, CLASSES, DEFAULT, RELEASES, SCORER
 from .schema import tools
 from .splits import SPLITS, assign
-from .world import fresh
+from .world import Start, fresh
 
 _POSITIONAL = ("bind", "drop")
+_ALL = (*CATEGORIES, "all")
 _NOTES = """Berkeley Function Calling Leaderboard, multi-turn, release {version}. A user asks over several turns; in each, the agent
-answers with a list of calls such as [f(a=1), g(b='x')], sees their results, and ends the turn with []. Success needs, at each turn's end,
-the reference's state of all services and all of the reference's results, those of pure reads too."""
+answers with calls, such as {answer}, sees their results, and ends the turn with {end}. Success needs, at each turn's end, the
+reference's state of all services and all of the reference's results, those of pure reads too."""
 
 
 @frozen
@@ -36,32 +36,40 @@ class BfclOptions:
     """The table [environment.bfcl] of a run's configuration."""
 
     release: str = DEFAULT
-    """Version of the bfcl-eval wheel whose data and simulators are used."""
+    """Version of the bfcl-eval wheel whose data and simulators are used: "2026.3.23", or "2025.7.17" (the last with data named v3)."""
     category: str = "base"
-    """Which of the benchmark's multi-turn categories."""
+    """Which of the benchmark's multi-turn categories: "base", "miss_func", "miss_param", "long_context", or "all" four."""
+    mode: str = "prompt"
+    """How calls are written: "prompt" (`[f(a=1)]`) or "fc" (function calls in Qwen's format, tools through the chat template)."""
     doc_style: str = "compact"
-    """System prompt: "compact" (signature and first sentence, about 600 tokens) or "official" (about 7,600 tokens)."""
+    """Function documents: "compact" (signature and first sentence, about 600 tokens) or "official" (about 7,600 tokens)."""
+    strict: bool = False
+    """Refuse functions that are not on offer yet, and fail episodes that act where nothing can be done; officially both are free."""
+    exclude_unreachable: bool = False
+    """Leave out the tasks whose own ground truth does not pass; `coevolve env doctor bfcl` lists them."""
     split_seed: int = 0
     """Seed of the division into train, dev and test."""
     step_limit: int = 20
     """Answers with calls in one turn before the episode is failed (official: 20)."""
     positional: str = "bind"
-    """Positional arguments in answers: "bind" them to parameters, or "drop" them as the official decoder does."""
+    """Positional arguments in prompt-mode answers: "bind" them to parameters, or "drop" them as the official decoder does."""
 
 
 class Bfcl:
-    """BFCL multi-turn in prompt mode. Nothing is fetched or loaded before the first use."""
+    """BFCL multi-turn. Nothing is fetched or loaded before the first use."""
 
     name: ClassVar[str] = NAME
     Options: ClassVar[type[Any]] = BfclOptions
 
     def __init__(self, options: BfclOptions) -> None:
-        for field, known in (("release", RELEASES), ("category", CATEGORIES), ("doc_style", STYLES), ("positional", _POSITIONAL)):
+        choices = (("release", RELEASES), ("category", _ALL), ("mode", MODES), ("doc_style", STYLES), ("positional", _POSITIONAL))
+        for field, known in choices:
             if (value := getattr(options, field)) not in known:
                 raise UserError(f"environment.bfcl.{field}: unknown {value!r}{did_you_mean(str(value), known)}")
         if options.step_limit < 1:
             raise UserError("environment.bfcl.step_limit: give a number above 0 (official: 20)")
         self.options = options
+        self._rules = Rules(options.mode, options.doc_style, options.step_limit, options.positional, options.strict)
 
     @cached_property
     def apis(self) -> Apis:
@@ -70,13 +78,36 @@ class Bfcl:
         return load(release, assets.ensure(release))
 
     @cached_property
-    def _tasks(self) -> dict[int, Task]:
-        return {task.payload["scenario"]: task for task in tasks(self.apis, self.options.category)}
+    def _tasks(self) -> dict[str, dict[int, Task]]:
+        """All tasks of all categories, by category and scenario; the splits need them all."""
+        return {category: {task.payload["scenario"]: task for task in tasks(self.apis, category)} for category in CATEGORIES}
 
     @cached_property
     def _splits(self) -> dict[str, list[int]]:
-        classes = {index: task.payload["involved_classes"] for index, task in self._tasks.items()}
-        return assign(classes, {index: _solution(task) for index, task in self._tasks.items()}, self.options.split_seed)
+        base = self._tasks["base"]
+        classes = {index: task.payload["involved_classes"] for index, task in base.items()}
+        solutions = {index: {_solution(tasks[index]) for tasks in self._tasks.values() if index in tasks} for index in base}
+        return assign(classes, solutions, self.options.split_seed)
+
+    @cached_property
+    def unreachable(self) -> dict[str, str]:
+        """Tasks of the chosen categories whose own ground truth does not pass, with the reason."""
+        chosen = [task for category in self._categories for task in self._tasks[category].values()]
+        return {task.id: reason for task in chosen if (reason := self._replay(task)) is not None}
+
+    @property
+    def _categories(self) -> tuple[str, ...]:
+        return CATEGORIES if self.options.category == "all" else (self.options.category,)
+
+    def _replay(self, task: Task) -> str | None:
+        asked, answered = len(task.payload["question"]), len(task.payload["ground_truth"])
+        if asked != answered:
+            return f"{asked} requests, but ground truths for {answered} turns"
+        with self.open(task) as episode:
+            for text in self.script(task.solution):
+                if (seen := episode.step(text)).done:
+                    break
+            return None if episode.score() == 1.0 else seen.fault or "the scorer refuses its ground truth"
 
     def splits(self) -> tuple[str, ...]:
         return SPLITS
@@ -84,7 +115,26 @@ class Bfcl:
     def tasks(self, split: str) -> Sequence[Task]:
         if split not in SPLITS:
             raise UserError(f"BFCL has no split {split!r}{did_you_mean(split, SPLITS)}")
-        return tuple(self._tasks[index] for index in self._splits[split])
+        left_out = self.unreachable if self.options.exclude_unreachable else {}
+        chosen = [self._tasks[category][index] for category in self._categories for index in self._splits[split]]
+        return tuple(task for task in chosen if task.id not in left_out)
+
+    def provenance(self) -> dict[str, Any]:
+        """What a result must be shown with: results that differ in any of these are not comparable."""
+        options = self.options
+        return {
+            "benchmark": "BFCL multi-turn",
+            "release": options.release,
+            "data": RELEASES[options.release].prefix,
+            "category": options.category,
+            "mode": options.mode,
+            "doc_style": options.doc_style,
+            "positional": options.positional,
+            "strict": options.strict,
+            "step_limit": options.step_limit,
+            "scorer": SCORER,
+            "excluded": sorted(self.unreachable) if options.exclude_unreachable else [],
+        }
 
     def open(self, task: Task) -> BfclEpisode:
         payload = task.payload
@@ -93,11 +143,11 @@ class Bfcl:
         for owner in payload["involved_classes"]:
             if owner not in CLASSES:
                 raise UserError(f"{task.id}: BFCL has no class {owner!r}{did_you_mean(str(owner), CLASSES)}")
-        system = system_prompt(self.apis, tuple(payload["involved_classes"]), self.options.doc_style)
-        return BfclEpisode(self.apis, payload, system, self.options.step_limit, self.options.positional)
+        return BfclEpisode(self.apis, payload, self._rules)
 
     def describe(self) -> Description:
-        return Description(tools(self.apis), _NOTES.format(version=self.options.release))
+        answer = self._answer([Call("f", {"a": 1}), Call("g", {"b": "x"})])
+        return Description(tools(self.apis), _NOTES.format(version=self.options.release, answer=answer, end=self._end))
 
     def patterns(self, trajectory: Trajectory) -> tuple[str, ...]:
         """`Class.function:ok` or `:err`, once an episode; a function that does not exist is "unknown:err"."""
@@ -108,21 +158,27 @@ class Bfcl:
         return f"{function.owner}.{function.name}:{'ok' if step.error is None else 'err'}" if function else "unknown:err"
 
     def script(self, actions: Sequence[Action]) -> tuple[str, ...]:
-        """One answer with all calls of a turn, then an empty list that ends it; counted from the first action's turn."""
-        answers, turn = [], None
+        """One answer with all calls of a turn, then one that ends it; turns without actions, those before the first too, are just ended."""
+        answers, turn = [], 0
         for number, group in groupby(actions, key=lambda action: action.turn):
-            answers += ["[]"] * (0 if turn is None else max(0, number - turn - 1))
-            calls = [str(Call(action.name, dict(action.arguments))) for action in group]
-            answers += [f"[{', '.join(calls)}]", "[]"]
-            turn = number
+            answers += [self._end] * max(0, number - turn)
+            answers += [self._answer([Call(action.name, dict(action.arguments)) for action in group]), self._end]
+            turn = max(turn, number) + 1
         return tuple(answers)
+
+    @property
+    def _end(self) -> str:
+        return "[]" if self.options.mode == "prompt" else "Done."
+
+    def _answer(self, calls: list[Call]) -> str:
+        return f"[{', '.join(map(str, calls))}]" if self.options.mode == "prompt" else function_call.write(calls)
 
     def compose(self, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
         return compose(self.apis, start, steps, task_id, query, self.options.step_limit)
 
     def keys(self, task: Task) -> TaskKeys:
         """Carries out the solution in a fresh world. The family is the scenario that the task starts from."""
-        world = fresh(self.apis, tuple(task.payload["involved_classes"]), json.dumps(task.payload["initial_config"]))
+        world = fresh(self.apis, Start.of(task.payload))
         results = [world.execute(Call(action.name, dict(action.arguments))).text for action in task.solution]
         return TaskKeys(
             actions=_solution(task),
@@ -149,12 +205,20 @@ class Bfcl:
 
     @classmethod
     def doctor(cls) -> list[str]:
-        release = RELEASES[DEFAULT]
-        found = assets.importable(release) or assets.fetched(release)
-        lines = [] if found else [assets.describe(release)]
+        """Replays every ground truth of every release that is here, through the protocol and the scorer."""
+        lines = [] if _found(DEFAULT) else [assets.describe(RELEASES[DEFAULT])]
         if find_spec("mpmath") is None:
-            lines.append("mpmath is missing; run: pip install 'coevolve[bfcl]'")
+            return [*lines, "mpmath is missing; run: pip install 'coevolve[bfcl]'"]
+        for version in filter(_found, RELEASES):
+            broken = cls(BfclOptions(release=version, category="all")).unreachable
+            leave = "leave it out: environment.bfcl.exclude_unreachable=true"
+            lines += [f"BFCL {version}: {name} cannot be solved ({reason}); {leave}" for name, reason in broken.items()]
         return lines
+
+
+def _found(version: str) -> bool:
+    release = RELEASES[version]
+    return (assets.importable(release) or assets.fetched(release)) is not None
 
 
 def _solution(task: Task) -> str:

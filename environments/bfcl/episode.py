@@ -1,7 +1,11 @@
-"""The official multi-turn protocol in prompt mode.
+"""The official multi-turn protocol.
 
-A turn begins with its user messages. Each answer is decoded; an undecodable or empty one ends the turn, any other is executed and
-answered with one tool message a call. More than `step_limit` executed answers in a turn end the episode, which then fails.
+A turn begins with its user messages (in the turn in which held-out functions are offered: with a message that says so). Each answer is
+decoded; an undecodable or empty one ends the turn, any other is executed and answered with one tool message a call. An answer in excess
+of `step_limit` in a turn ends the episode, which then fails, except, as officially, in the last turn, which is then scored as it stands.
+
+Strict episodes refuse calls of functions that are not on offer yet, and fail when anything is called in a turn that asks for something
+that cannot be done (no ground truth, in the categories made for that) or after an answer in excess. Officially all this is free.
 """
 
 import json
@@ -14,11 +18,12 @@ from attrs import evolve, frozen
 
 from coevolve import Action, Message, Observation, Step
 
-from . import scoring
+from . import function_call, prompt, scoring
 from .apis import Apis
 from .decode import Call, Undecodable, decode
 from .digest import digest, whole_state
-from .world import ERROR, Result, fresh
+from .release import ABSTAINING
+from .world import ERROR, Result, Start, fresh
 
 MAX_RESULTS = 200_000
 """Characters of results for one answer; later calls of it are not executed."""
@@ -27,57 +32,105 @@ MAX_SECONDS = 10.0
 
 
 @frozen
+class Rules:
+    """How an environment's options bear on its episodes."""
+
+    mode: str
+    doc_style: str
+    step_limit: int
+    positional: str
+    strict: bool
+
+
+@frozen
 class _Progress:
-    turn: int = 0
     executed: int = 0
     """Answers executed in this turn."""
-    calls: int = 0
+    calls: tuple[Call, ...] = ()
+    """Of this turn."""
+    played: tuple[tuple[Call, ...], ...] = ()
+    """Calls of each turn that has ended."""
+    right: tuple[bool, ...] = ()
+    """For each turn that has ended, whether it was right."""
     results: tuple[str, ...] = ()
     """Of all turns so far."""
-    passed: bool = True
+    refused: bool = False
+    """Whether a call was refused that is carried out officially."""
+    breach: str | None = None
+    """What a strict episode fails for."""
+    cut: bool = False
+    """Whether it was ended before its last turn."""
     done: bool = False
+
+    @property
+    def turn(self) -> int:
+        return len(self.played)
 
 
 class BfclEpisode:
     """One attempt at one task; `payload` is the task's."""
 
-    tools: Sequence[dict[str, Any]] | None = None
+    tools: Sequence[dict[str, Any]] | None
 
-    def __init__(self, apis: Apis, payload: Mapping[str, Any], system: str, step_limit: int, positional: str) -> None:
-        classes, config = tuple(payload["involved_classes"]), json.dumps(payload["initial_config"])
-        self._apis, self._step_limit, self._positional = apis, step_limit, positional
+    def __init__(self, apis: Apis, payload: Mapping[str, Any], rules: Rules) -> None:
+        self._apis, self._payload, self._rules = apis, payload, rules
+        self._start = Start.of(payload)
         self._question: Sequence[Sequence[Message]] = payload["question"]
-        self._reference = scoring.reference(apis, classes, config, json.dumps(payload["ground_truth"]))
-        self._world = fresh(apis, classes, config)
+        self._missed: Mapping[str, Sequence[str]] = payload.get("missed_function", {})
+        self._reference = scoring.reference(apis, self._start, json.dumps(payload["ground_truth"]))
+        self._world = fresh(apis, self._start)
         self._at = _Progress()
-        self.messages: Sequence[Message] = ({"role": "system", "content": system}, *self._question[0])
+        offer = (apis, self._start.classes, prompt.held_out(payload), rules.doc_style)
+        self.tools = None if rules.mode == "prompt" else prompt.tools(*offer)
+        system = [{"role": "system", "content": prompt.system_prompt(*offer)}] if rules.mode == "prompt" else []
+        self.messages: Sequence[Message] = (*system, *self._turn(0))
+
+    def _turn(self, turn: int) -> tuple[Message, ...]:
+        if names := self._missed.get(str(turn)):
+            text = prompt.late_message(self._apis, names, self._rules.doc_style, self._rules.mode)
+            return (*self._question[turn], {"role": "user", "content": text})
+        return tuple(self._question[turn])
 
     def step(self, text: str) -> Observation:
         if self._at.done:
             raise RuntimeError("the episode is over")
         try:
-            calls = decode(text, self._apis.parameters, self._positional)
+            calls = self._decode(function_call.spoken(text))
         except Undecodable as error:
             return self._end_turn(None if self._at.calls else f"no calls in the answer ({str(error)[:100]})")
         if not calls:
             return self._end_turn(None)
         steps = self._execute(calls)
         at = self._at
-        self._at = evolve(
-            at, executed=at.executed + 1, calls=at.calls + len(steps), results=at.results + tuple(step.observation for step in steps)
+        self._at = at = evolve(
+            at, executed=at.executed + 1, calls=at.calls + tuple(calls), results=at.results + tuple(step.observation for step in steps)
         )
         fault = None
-        if self._at.executed > self._step_limit:
-            fault = f"more than {self._step_limit} steps in turn {at.turn}"
-            self._at = evolve(self._at, passed=False, done=True)
-        messages = tuple({"role": "tool", "name": str(call), "content": step.observation} for call, step in zip(calls, steps, strict=True))
+        if at.executed > self._rules.step_limit:
+            fault = f"more than {self._rules.step_limit} steps in turn {at.turn}"
+            if at.turn == len(self._question) - 1:
+                self._end_turn(None)
+            self._at = evolve(self._at, breach=self._at.breach or fault, cut=not self._at.done, done=True)
+        comma = ", " if self._rules.mode == "prompt" else ","
+        messages = tuple(
+            {"role": "tool", "name": call.written(comma), "content": step.observation} for call, step in zip(calls, steps, strict=True)
+        )
         return Observation(messages, steps, self._at.done, fault)
+
+    def _decode(self, text: str) -> list[Call]:
+        early = self._apis.release.early
+        if self._rules.mode == "fc":
+            return function_call.decode(text, early)
+        return decode(text, self._apis.parameters, self._rules.positional, early)
 
     def _execute(self, calls: Sequence[Call]) -> tuple[Step, ...]:
         steps, seen, begun = [], 0, time.monotonic()
         for call in calls:
             if seen > MAX_RESULTS or time.monotonic() - begun > MAX_SECONDS:
                 result = Result(f"{ERROR}too much for one answer", None, f"{ERROR}too much for one answer")
+            elif self._rules.strict and self._withheld(call.name):
+                result = Result(f"{ERROR}{call.name} is not offered", None, f"{ERROR}{call.name} is not offered")
+                self._at = evolve(self._at, refused=True)
             else:
                 result = self._world.execute(call)
             seen += len(result.text)
@@ -85,16 +138,55 @@ class BfclEpisode:
             steps.append(Step(action, result.text, result.value, result.error))
         return tuple(steps)
 
+    def _withheld(self, name: str) -> bool:
+        return any(int(turn) > self._at.turn and name in names for turn, names in self._missed.items())
+
     def _end_turn(self, fault: str | None) -> Observation:
         at = self._at
-        passed = at.passed and scoring.passes(self._world, self._reference[at.turn], at.calls, at.results)
-        turn = at.turn + 1
-        self._at = _Progress(turn, results=at.results, passed=passed, done=turn == len(self._question))
-        return Observation((), (), True, fault) if self._at.done else Observation(tuple(self._question[turn]), (), False, fault)
+        turn = self._reference[at.turn] if at.turn < len(self._reference) else None
+        right = scoring.passes(self._world, turn, len(at.calls), at.results)
+        breach = at.breach
+        if turn is None and at.calls and self._payload["category"] in ABSTAINING:
+            breach = breach or f"calls in turn {at.turn}, which asks for what cannot be done"
+        played = (*at.played, at.calls)
+        done = len(played) == len(self._question)
+        self._at = evolve(at, executed=0, calls=(), played=played, right=(*at.right, right), breach=breach, done=done)
+        return Observation((), (), True, fault) if done else Observation(self._turn(len(played)), (), False, fault)
 
     def score(self) -> float:
         """1.0 when every turn that asks for something has ended and was right; an episode cut short fails, as officially."""
-        return float(self._at.passed and not any(self._reference[self._at.turn :]))
+        if self._rules.strict:
+            return float(self._at.breach is None and self._complete(self._at.right))
+        return float(self._complete(self._at.right))
+
+    def _complete(self, right: Sequence[bool]) -> bool:
+        return len(self._reference) == len(self._question) and not self._at.cut and all(right) and not any(self._reference[len(right) :])
+
+    def official_score(self) -> float:
+        """What the official scorer says of these calls; the same as `score` unless the episode is strict.
+
+        Where a strict episode refused calls, all are carried out again in a fresh world, as the official checker does.
+        """
+        if not self._at.refused:
+            return float(self._complete(self._at.right))
+        return float(self._complete(scoring.judge(fresh(self._apis, self._start), self._reference, self._at.played)))
+
+    def progress(self) -> float:
+        """Share of the turns with a ground truth that have ended and were right: a metric in [0, 1], not the reward."""
+        asked = [number for number, turn in enumerate(self._reference) if turn is not None]
+        right = self._at.right
+        return sum(number < len(right) and right[number] for number in asked) / len(asked) if asked else 1.0
+
+    def report(self) -> dict[str, Any]:
+        """The results beside the score, as JSON values: official score, progress, and what a strict episode fails for."""
+        return {
+            "score": self.score(),
+            "official_score": self.official_score(),
+            "progress": self.progress(),
+            "turns": len(self._reference),
+            "turns_ended": self._at.turn,
+            "breach": self._at.breach,
+        }
 
     def snapshot(self) -> Any:
         return self._world.save(), self._at

@@ -1,4 +1,10 @@
-"""System prompts in prompt mode: the official one (from the benchmark's own template), and a compact one that fits small models."""
+"""What the agent is told: the functions on offer at the start, and those that are held out until a later turn.
+
+Two styles, whose results are not comparable. "official" is the benchmark's own text: in prompt mode a system prompt of about 7,600 tokens,
+in function-call mode the function documents as tools and no system prompt, as its Qwen handler has it. "compact" fits small models: one
+line for each function. In both modes the official handlers of local models tell of held-out functions in a user message of their turn, so a
+conversation only ever grows; handlers of hosted models change the list of tools instead, which is not done here.
+"""
 
 import copy
 import json
@@ -7,8 +13,10 @@ from functools import lru_cache
 from typing import Any
 
 from .apis import Apis, Function
+from .schema import schema
 
 STYLES = ("compact", "official")
+MODES = ("prompt", "fc")
 _HINT = " Note that the provided function is in Python 3 syntax."
 _TYPES = {"string": "str", "integer": "int", "float": "float", "boolean": "bool", "dict": "dict"}
 _COMPACT = """Do what the user asks by calling functions. Answer with nothing but a list of calls:
@@ -16,22 +24,58 @@ _COMPACT = """Do what the user asks by calling functions. Answer with nothing bu
 You then see the results and may call again. When the request is done, answer []
 Functions:
 """
+Documents = Sequence[Mapping[str, Any]]
 
 
 @lru_cache(maxsize=256)
-def system_prompt(apis: Apis, classes: tuple[str, ...], style: str) -> str:
-    """What the first message says, for the functions of `classes`."""
-    documents = [document for owner in classes for document in apis.documents[owner]]
+def system_prompt(apis: Apis, classes: tuple[str, ...], held_out: tuple[str, ...], style: str) -> str:
+    """What the first message says in prompt mode, for the functions of `classes` that are not held out."""
+    documents = _offered(apis, classes, held_out)
+    return _COMPACT + _lines(apis, documents) if style == "compact" else _official(apis, documents)
+
+
+@lru_cache(maxsize=256)
+def tools(apis: Apis, classes: tuple[str, ...], held_out: tuple[str, ...], style: str) -> tuple[dict[str, Any], ...]:
+    """The tools in function-call mode. Shared: not to be changed."""
+    documents = _offered(apis, classes, held_out)
+    return tuple(_tool(apis.functions[document["name"]]) for document in documents) if style == "compact" else tuple(_hinted(documents))
+
+
+def late_message(apis: Apis, names: Sequence[str], style: str, mode: str) -> str:
+    """What the user says in the turn from which the functions `names` are on offer."""
+    documents = [apis.functions[name].document for name in names if name in apis.functions]
+    shown = str(documents)
     if style == "compact":
-        return _COMPACT + "\n".join(signature(apis.functions[document["name"]]) for document in documents)
-    return _official(apis, documents)
+        shown = (
+            _lines(apis, documents)
+            if mode == "prompt"
+            else "\n".join(json.dumps(_tool(apis.functions[document["name"]])) for document in documents)
+        )
+    text: str = apis.constants.DEFAULT_USER_PROMPT_FOR_ADDITIONAL_FUNCTION_PROMPTING
+    return text.replace("{functions}", shown)
 
 
-def _official(apis: Apis, documents: Sequence[Mapping[str, Any]]) -> str:
+def held_out(payload: Mapping[str, Any]) -> tuple[str, ...]:
+    """The functions that a task does not offer from its start."""
+    return tuple(name for names in payload.get("missed_function", {}).values() for name in names)
+
+
+def _offered(apis: Apis, classes: tuple[str, ...], held_out: tuple[str, ...]) -> Documents:
+    return [document for owner in classes for document in apis.documents[owner] if document["name"] not in held_out]
+
+
+def _hinted(documents: Documents) -> list[dict[str, Any]]:
     shown = [copy.deepcopy(dict(document)) for document in documents]
     for document in shown:
         document["description"] += _HINT
-    constants = apis.constants
+    return shown
+
+
+def _official(apis: Apis, documents: Documents) -> str:
+    shown, constants = _hinted(documents), apis.constants
+    if apis.release.early:
+        early: str = constants.DEFAULT_SYSTEM_PROMPT.format(functions=shown)
+        return early
     texts = constants.PROMPT_STYLE_TEMPLATES["classic"]
     prompt: str = constants.PROMPT_TEMPLATE_MAPPING["plaintext"].format(
         persona=texts["persona"],
@@ -45,12 +89,21 @@ def _official(apis: Apis, documents: Sequence[Mapping[str, Any]]) -> str:
     return prompt
 
 
+def _tool(function: Function) -> dict[str, Any]:
+    parameters = schema(function.document["parameters"])
+    return {"type": "function", "function": {"name": function.name, "description": function.sentence, "parameters": parameters}}
+
+
+def _lines(apis: Apis, documents: Documents) -> str:
+    return "\n".join(signature(apis.functions[document["name"]]) for document in documents)
+
+
 def signature(function: Function) -> str:
     """`name(a: str, b: int = 1): What it does`."""
-    schema = function.document["parameters"]
-    required = set(schema.get("required", ()))
+    described = function.document["parameters"]
+    required = set(described.get("required", ()))
     shown = []
-    for name, detail in schema["properties"].items():
+    for name, detail in described["properties"].items():
         default = "" if name in required else f" = {_default(detail)!r}"
         shown.append(f"{name}: {_type(detail)}{default}")
     return f"{function.name}({', '.join(shown)}): {function.sentence}"

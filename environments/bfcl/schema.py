@@ -23,9 +23,9 @@ def tools(apis: Apis) -> tuple[Tool, ...]:
 
 
 def _tool(function: Function, linked: set[str]) -> Tool:
-    schemas = [_schema(function.document["parameters"]), _schema(function.document["response"])]
-    for schema in schemas:
-        for name, detail in schema.get("properties", {}).items():
+    schemas = [schema(function.document["parameters"]), schema(function.document["response"])]
+    for found in schemas:
+        for name, detail in found.get("properties", {}).items():
             if name in linked and detail.get("type") != "boolean":
                 detail["format"] = name
     return Tool(function.name, function.description, schemas[0], schemas[1], function.owner)
@@ -37,7 +37,8 @@ def _choices(description: str) -> list[str]:
     return [] if found is None else [word.strip(' "[].') for word in found[1].split(",")]
 
 
-def _schema(detail: Mapping[str, Any]) -> dict[str, Any]:
+def schema(detail: Mapping[str, Any]) -> dict[str, Any]:
+    """A document's description of parameters or of a result as a JSON schema."""
     kind = _TYPES.get(detail["type"], detail["type"])
     found: dict[str, Any] = {} if kind is None else {"type": kind}
     if "description" in detail:
@@ -45,11 +46,11 @@ def _schema(detail: Mapping[str, Any]) -> dict[str, Any]:
     if "default" in detail and detail["default"] != "None":
         found["default"] = detail["default"]
     if "properties" in detail:
-        found["properties"] = {name: _schema(inner) for name, inner in detail["properties"].items()}
+        found["properties"] = {name: schema(inner) for name, inner in detail["properties"].items()}
     if kind == "object" and "required" in detail:
         found["required"] = list(detail["required"])
     if "items" in detail:
-        found["items"] = _schema(detail["items"])
+        found["items"] = schema(detail["items"])
     if choices := _choices(detail.get("description", "")):
         (found if kind == "string" else found.get("items", {}))["enum"] = choices
     return found

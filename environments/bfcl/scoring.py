@@ -14,8 +14,8 @@ from typing import Any
 from attrs import frozen
 
 from .apis import Apis
-from .decode import ground_truth
-from .world import World, fresh
+from .decode import Call, ground_truth
+from .world import Start, World, fresh
 
 
 @frozen
@@ -27,9 +27,9 @@ class Turn:
 
 
 @lru_cache(maxsize=1024)
-def reference(apis: Apis, classes: tuple[str, ...], config: str, answers: str) -> tuple[Turn | None, ...]:
+def reference(apis: Apis, start: Start, answers: str) -> tuple[Turn | None, ...]:
     """One Turn for each turn of the ground truth (`answers`: JSON of lists of calls), None where that is empty."""
-    world, turns = fresh(apis, classes, config), list[Turn | None]()
+    world, turns = fresh(apis, start), list[Turn | None]()
     for calls in json.loads(answers):
         results = Counter(world.execute(ground_truth(call, apis.parameters)).text for call in calls)
         turns.append(Turn(results, World(apis, world.save()).public()) if calls else None)
@@ -44,3 +44,12 @@ def passes(world: World, turn: Turn | None, calls: int, results: Sequence[str]) 
         return calls > 0 and world.public() == turn.state and turn.results <= Counter(results)
     except Exception:  # noqa: BLE001 - a state that cannot be compared is not the right one
         return False
+
+
+def judge(world: World, turns: Sequence[Turn | None], played: Sequence[Sequence[Call]]) -> tuple[bool, ...]:
+    """For each turn, whether `played` (the calls in each turn, carried out in the fresh `world`) is right at its end."""
+    results, right = list[str](), []
+    for turn, calls in zip(turns, played, strict=False):
+        results += [world.execute(call).text for call in calls]
+        right.append(passes(world, turn, len(calls), results))
+    return tuple(right)

@@ -1,19 +1,19 @@
 """Splits of the scenarios. Variants of a scenario share its initial state, so a split is by scenario, never by row or category.
 
 Each kind of scenario (its set of involved classes) is spread evenly, 5 : 1 : 4 over train, dev and test (100, 20, 80 of 200); scenarios
-with the same solution go together. The benchmark is ordered by class, so its two unshuffled halves train and test on different
-services; they are here under their own names only.
+with the same solution in any category go together. So the split is the same in every category. The benchmark is ordered by class, so its
+two unshuffled halves train and test on different services; they are here under their own names only.
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 SPLITS = ("train", "dev", "test", "all", "first_half", "second_half")
 _PATTERN = ("train", "test", "train", "test", "train", "dev", "train", "test", "train", "test")
 
 
-def assign(scenarios: Mapping[int, Sequence[str]], solutions: Mapping[int, str], seed: int) -> dict[str, list[int]]:
-    """Scenario indices by split; `scenarios` maps an index to its involved classes, `solutions` to its canonical solution."""
+def assign(scenarios: Mapping[int, Sequence[str]], solutions: Mapping[int, Collection[str]], seed: int) -> dict[str, list[int]]:
+    """Scenario indices by split; `scenarios` maps an index to its involved classes, `solutions` to its variants' canonical solutions."""
     rng = random.Random(seed)
     kinds: dict[tuple[str, ...], list[int]] = {}
     for index in sorted(scenarios):
@@ -28,13 +28,11 @@ def assign(scenarios: Mapping[int, Sequence[str]], solutions: Mapping[int, str],
     return found
 
 
-def _unite(split: dict[int, str], kinds: Mapping[int, set[str]], solutions: Mapping[int, str]) -> None:
-    """Bring scenarios with one solution into one split, each in exchange for another scenario of its kind."""
-    groups: dict[str, list[int]] = {}
-    for index, solution in solutions.items():
-        groups.setdefault(solution, []).append(index)
-    alone = {group[0] for group in groups.values() if len(group) == 1}
-    for group in groups.values():
+def _unite(split: dict[int, str], kinds: Mapping[int, set[str]], solutions: Mapping[int, Collection[str]]) -> None:
+    """Bring scenarios with a common solution into one split, each in exchange for another scenario of its kind."""
+    groups = _groups(solutions)
+    alone = {group[0] for group in groups if len(group) == 1}
+    for group in groups:
         home = split[group[0]]
         for index in group[1:]:
             if split[index] != home:
@@ -43,3 +41,17 @@ def _unite(split: dict[int, str], kinds: Mapping[int, set[str]], solutions: Mapp
                         split[other] = split[index]
                         break
                 split[index] = home
+
+
+def _groups(solutions: Mapping[int, Collection[str]]) -> list[list[int]]:
+    """Scenarios that are linked by common solutions, in order."""
+    groups: list[list[int]] = []
+    known: list[set[str]] = []
+    for index in sorted(solutions):
+        keys, members = set(solutions[index]), [index]
+        for place in reversed([n for n, other in enumerate(known) if other & keys]):
+            members = groups.pop(place) + members
+            keys |= known.pop(place)
+        groups.append(sorted(members))
+        known.append(keys)
+    return sorted(groups)

@@ -8,7 +8,7 @@ a list as its default a fresh list each time.
 import copy
 import json
 import pickle
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -97,17 +97,33 @@ def failure(value: Any) -> str | None:
     return value if isinstance(value, str) and value.startswith("Error: ") else None
 
 
+@frozen
+class Start:
+    """What a world begins with. Hashable: worlds and references are kept by it."""
+
+    classes: tuple[str, ...]
+    config: str
+    """The task's `initial_config` as JSON text."""
+    long_context: bool = False
+    """Whether the services add the benchmark's large amounts of further data."""
+
+    @classmethod
+    def of(cls, payload: Mapping[str, Any]) -> "Start":
+        long_context = payload["category"] == "long_context"
+        return cls(tuple(payload["involved_classes"]), json.dumps(payload["initial_config"]), long_context)
+
+
 @lru_cache(maxsize=1024)
-def _initial(apis: Apis, classes: tuple[str, ...], config: str) -> bytes:
+def _initial(apis: Apis, start: Start) -> bytes:
     instances = {}
-    initial = json.loads(config)
-    for owner in classes:
+    initial = json.loads(start.config)
+    for owner in start.classes:
         instances[owner] = apis.load(owner)()
         if owner not in _STATELESS:
-            instances[owner]._load_scenario(initial.get(owner, {}), long_context=False)
+            instances[owner]._load_scenario(initial.get(owner, {}), long_context=start.long_context)
     return pickle.dumps(instances, pickle.HIGHEST_PROTOCOL)
 
 
-def fresh(apis: Apis, classes: Sequence[str], config: str) -> World:
-    """A world in a task's initial state; `config` is its `initial_config` as JSON text."""
-    return World(apis, _initial(apis, tuple(classes), config))
+def fresh(apis: Apis, start: Start) -> World:
+    """A world in a task's initial state."""
+    return World(apis, _initial(apis, start))

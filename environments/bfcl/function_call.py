@@ -1,0 +1,56 @@
+"""Function-call mode in Qwen's format: one JSON object between `<tool_call>` tags for each call.
+
+Reads what the official Qwen handler of the same release reads: both newlines are mandatory, a text that is no JSON is dropped in silence
+(in early releases it spoils the answer), JSON that is no object, or lacks `name` or `arguments`, spoils the answer. Arguments may be a
+JSON text. The official handler then evaluates name and arguments as code; here a name is looked up among the documented functions, and NaN
+and Infinity are refused as the undefined names that they are there.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .decode import MAX_TEXT, Call, Spoken, Undecodable, Unquoted, bounded, checked
+
+_TAGGED = re.compile(r"<tool_call>\n(.*?)\n</tool_call>", re.DOTALL)
+
+
+def spoken(text: str) -> str:
+    """An answer without the thoughts before it, as the official Qwen handlers cut them off."""
+    return text.split("</think>")[-1].lstrip("\n") if "</think>" in text else text
+
+
+def decode(text: str, early: bool = False) -> list[Call]:
+    """The calls in a model's answer, none for a text without any; Undecodable where the official decoder raises."""
+    if len(text) > MAX_TEXT:
+        raise Undecodable(f"longer than {MAX_TEXT} characters")
+    parts = []
+    for inner in _TAGGED.findall(text):
+        try:
+            parts.append(json.loads(inner))
+        except (ValueError, RecursionError) as error:
+            if early:
+                raise Undecodable(f"no JSON: {error}") from None
+    if not all(isinstance(part, dict) for part in parts):
+        raise Undecodable("a call that is no JSON object")
+    return bounded(parts, _call)
+
+
+def _call(part: Mapping[str, Any]) -> Call:
+    name, given = part["name"], part["arguments"]
+    hash(name)  # the official decoder makes it a key
+    given = json.loads(given) if isinstance(given, str) else given
+    arguments, refusal = dict[str, Any](), None
+    for key, value in given.items():
+        try:
+            arguments[key] = checked(value)
+        except Spoken as name_in_value:
+            arguments[key] = Unquoted(repr(value))
+            refusal = name_in_value.error
+    return Call(str(name), arguments, refusal)
+
+
+def write(calls: list[Call]) -> str:
+    """An answer that makes `calls`."""
+    return "\n".join(f"<tool_call>\n{json.dumps({'name': call.name, 'arguments': call.arguments})}\n</tool_call>" for call in calls)
