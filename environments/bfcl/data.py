@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from coevolve import Action, Origin, Task, UserError
@@ -13,8 +15,13 @@ from .decode import ground_truth
 NAME = "bfcl"
 
 
-def tasks(apis: Apis, category: str) -> Iterator[Task]:
-    """All tasks of a category in the benchmark's order."""
+@cache
+def scenarios(apis: Apis, category: str) -> Mapping[int, Task]:
+    """All tasks of a category by scenario, in the benchmark's order; read once a process."""
+    return MappingProxyType({task.payload["scenario"]: task for task in _tasks(apis, category)})
+
+
+def _tasks(apis: Apis, category: str) -> Iterator[Task]:
     release = apis.release
     answers = {entry["id"]: entry["ground_truth"] for entry in _lines(apis.folder / release.answers(category))}
     for entry in _lines(apis.folder / release.entries(category)):

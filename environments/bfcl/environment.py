@@ -1,6 +1,6 @@
 """The environment: BFCL multi-turn tasks, their splits, and what signals, synthesizers and validators ask of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import groupby
@@ -14,7 +14,7 @@ from coevolve import Action, Description, Step, Task, TaskKeys, Trajectory, User
 from . import assets, function_call
 from .apis import Apis, load
 from .compose import actions_key, compose
-from .data import NAME, tasks
+from .data import NAME, scenarios
 from .decode import Call
 from .digest import digest
 from .episode import BfclEpisode, Rules
@@ -78,9 +78,9 @@ class Bfcl:
         return load(release, assets.ensure(release))
 
     @cached_property
-    def _tasks(self) -> dict[str, dict[int, Task]]:
+    def _tasks(self) -> dict[str, Mapping[int, Task]]:
         """All tasks of all categories, by category and scenario; the splits need them all."""
-        return {category: {task.payload["scenario"]: task for task in tasks(self.apis, category)} for category in CATEGORIES}
+        return {category: scenarios(self.apis, category) for category in CATEGORIES}
 
     @cached_property
     def _splits(self) -> dict[str, list[int]]:

@@ -1,56 +1,126 @@
-"""The same results and verdicts as the official executor and checker, run side by side."""
+"""The same messages, results, states and verdicts as the official inference loop, executor and checker, run in a process of their own."""
 
+import hashlib
 import json
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from coevolve import Task
-from coevolve.environments.bfcl.decode import Call, Undecodable, decode, ground_truth
-from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
-from coevolve.environments.bfcl.world import fresh
+import pytest
 
-Official = Callable[[dict[str, Any]], dict[str, Any]]
+from coevolve import Message, Task
+from coevolve.environments.bfcl.decode import Call, ground_truth
+from coevolve.environments.bfcl.environment import Bfcl
+from coevolve.environments.bfcl.release import CATEGORIES, RELEASES
+from coevolve.environments.bfcl.world import Start, fresh
+
+Official = Callable[..., dict[str, Any]]
+Make = Callable[..., Bfcl]
 Turns = list[list[Call]]
+MODES = ("prompt", "fc")
 
 
 def entry(task: Task) -> dict[str, Any]:
-    return {key: task.payload[key] for key in ("id", "initial_config", "involved_classes", "ground_truth", "question")}
+    names = ("id", "initial_config", "involved_classes", "ground_truth", "question", "missed_function")
+    return {key: task.payload[key] for key in names if key in task.payload}
 
 
 def gold(bfcl: Bfcl, task: Task) -> Turns:
     return [[ground_truth(text, bfcl.apis.parameters) for text in calls] for calls in task.payload["ground_truth"]]
 
 
-def observe(bfcl: Bfcl, task: Task, calls: Sequence[Call]) -> list[str]:
-    world = fresh(bfcl.apis, tuple(task.payload["involved_classes"]), json.dumps(task.payload["initial_config"]))
-    return [world.execute(call).text for call in calls]
+def fingerprint(value: Any) -> str:
+    """As in official_worker.py."""
+    return hashlib.sha256(plain(value).encode()).hexdigest()[:16]
+
+
+def plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(sorted(f"{key!r}: {plain(inner)}" for key, inner in value.items())) + "}"
+    if isinstance(value, list | tuple):
+        return f"{'[' if isinstance(value, list) else '('}{', '.join(map(plain, value))}]"
+    if isinstance(value, set):
+        return f"set {sorted(map(plain, value))}"
+    if hasattr(value, "contents"):
+        return f"directory {value.name} {plain(value.contents)}"
+    if hasattr(value, "content"):
+        return f"file {value.name} {value.content!r}"
+    return repr(unordered(value) if isinstance(value, str) else value)
 
 
 def unordered(text: str) -> str:
     """One official message writes out a set of words, whose order changes from process to process."""
-    return re.sub(r"\{'[^{}]*'\}", lambda match: str(sorted(match[0].strip("{}").split(", "))), text)
+    return re.sub(r"(?<=Must be one of )\{[^{}]*\}", lambda match: str(sorted(match[0].strip("{}").split(", "))), text)
 
 
-def play(bfcl: Bfcl, task: Task, turns: Turns) -> float:
-    with bfcl.open(task) as episode:
-        for calls in turns:
-            if calls:
-                episode.step("[" + ", ".join(map(str, calls)) + "]")
-            episode.step("[]")
-        return episode.score()
-
-
-def test_all_ground_truth_calls_give_the_official_results(bfcl: Bfcl, official: Official) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("release", RELEASES)
+def test_all_ground_truth_calls_give_the_official_results_and_states(release: str, make: Make, official: Official) -> None:
+    bfcl = make(release=release, category="all")
     tasks = bfcl.tasks("all")
-    jobs = [{**entry(task), "calls": [text for calls in task.payload["ground_truth"] for text in calls]} for task in tasks]
-    answers = official({"execute": jobs, "prompt": [entry(task) for task in tasks]})
-    ours = [observe(bfcl, task, [call for calls in gold(bfcl, task) for call in calls]) for task in tasks]
-    assert sum(map(len, ours)) == 1142
-    assert ours == answers["execute"]
-    shown = Bfcl(BfclOptions(doc_style="official"))
-    assert [shown.open(task).messages[0]["content"] for task in tasks] == answers["prompt"]
+    calls = [[call for turn in gold(bfcl, task) for call in turn] for task in tasks]
+    jobs = [{**entry(task), "calls": [text for turn in task.payload["ground_truth"] for text in turn]} for task in tasks]
+    answers = official({"execute": jobs, "states": jobs}, release)
+    seen, left = [], []
+    for task, made in zip(tasks, calls, strict=True):
+        world = fresh(bfcl.apis, Start.of(task.payload))
+        seen.append([])
+        left.append([])
+        for call in made:
+            seen[-1].append(world.execute(call).text)
+            left[-1].append(fingerprint(world.public()))
+    assert sum(map(len, seen)) > 4_600
+    assert seen == answers["execute"]
+    assert left == answers["states"]
+
+
+def write(bfcl: Bfcl, calls: Sequence[Call]) -> str:
+    return bfcl._answer(list(calls))
+
+
+def play(bfcl: Bfcl, task: Task, answers: Sequence[str]) -> tuple[list[Message], list[dict[str, Any]] | None, float]:
+    """All messages that are not the model's, the tools, and the score; silent when the answers are used up."""
+    with bfcl.open(task) as episode:
+        messages, said, done = list(episode.messages), iter(answers), False
+        while not done:
+            seen = episode.step(next(said, ""))
+            messages += seen.messages
+            done = seen.done
+        return messages, None if episode.tools is None else list(episode.tools), episode.score()
+
+
+def compare(bfcl: Bfcl, played: Sequence[tuple[Task, Sequence[str]]], official: Official) -> list[bool]:
+    """Plays the answers in both; the verdicts, after everything was found equal."""
+    mode, release = bfcl.options.mode, bfcl.options.release
+    jobs = [{**entry(task), "mode": mode, "answers": answers} for task, answers in played]
+    theirs = official({"rollout": jobs}, release)["rollout"]
+    verdicts = []
+    for (task, answers), expected in zip(played, theirs, strict=True):
+        messages, tools, score = play(bfcl, task, answers)
+        mine = {
+            "messages": [fingerprint(dict(message)) for message in messages],
+            "tools": None if tools is None else fingerprint(tools),
+            "valid": score == 1.0,
+        }
+        assert mine == expected, (task.id, answers)
+        verdicts.append(score == 1.0)
+    return verdicts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("release", RELEASES)
+def test_solutions_meet_the_official_prompts_tools_late_documents_and_verdicts(
+    release: str, mode: str, make: Make, official: Official
+) -> None:
+    bfcl = make(release=release, category="all", mode=mode, doc_style="official", positional="drop")
+    tasks = bfcl.tasks("all")
+    assert len(tasks) == 800
+    verdicts = compare(bfcl, [(task, bfcl.script(task.solution)) for task in tasks], official)
+    assert [task.id for task, valid in zip(tasks, verdicts, strict=True) if not valid] == list(bfcl.unreachable)
+    late = [task for task in tasks if "missed_function" in task.payload]
+    assert len(late) == 200
 
 
 def alter(rng: random.Random, value: Any) -> Any:
@@ -68,9 +138,12 @@ def alter(rng: random.Random, value: Any) -> Any:
 def perturb(rng: random.Random, turns: Turns, others: Sequence[Call]) -> Turns:
     """Drop, duplicate, swap, alter, insert, or shuffle calls in one turn; the rest stays."""
     made = [list(calls) for calls in turns]
-    calls = made[rng.choice([n for n, calls in enumerate(made) if calls])]
+    filled = [n for n, calls in enumerate(made) if calls]
+    if not filled:
+        return made
+    calls = made[rng.choice(filled)]
     place = rng.randrange(len(calls))
-    match rng.randrange(7):
+    match rng.randrange(8):
         case 0:
             del calls[place]
         case 1:
@@ -86,105 +159,56 @@ def perturb(rng: random.Random, turns: Turns, others: Sequence[Call]) -> Turns:
             calls[place] = Call(calls[place].name, arguments)
         case 5:
             rng.shuffle(calls)
+        case 6:
+            rng.choice(made).append(rng.choice(others))
         case _:
             calls.insert(place, rng.choice(others))
     return made
 
 
-def test_perturbed_trajectories_get_the_official_results_and_verdicts(bfcl: Bfcl, official: Official) -> None:
-    rng = random.Random(4)
+def answers(rng: random.Random, bfcl: Bfcl, turns: Turns) -> Iterator[str]:
+    """The calls of each turn as answers: at once, one by one, or with chatter, thoughts, and now and then far too many answers."""
+    for calls in turns:
+        apart = rng.random() < 0.2
+        for part in [[call] for call in calls] if apart else [calls] if calls else []:
+            yield ("<think>Which one?</think>\n\n" if rng.random() < 0.1 else "") + write(bfcl, part)
+        if calls and rng.random() < 0.01:
+            yield from [write(bfcl, calls[:1])] * 21
+        yield rng.choice(["[]", "", "Done.", "I am done, anything else?", "<think>So it is done.</think>"])
+
+
+def trajectories(bfcl: Bfcl, rng: random.Random, rounds: int) -> list[tuple[Task, list[str]]]:
     tasks = bfcl.tasks("all")
     by_class: dict[str, list[Call]] = {}
     for task in tasks:
         for calls in gold(bfcl, task):
             for call in calls:
                 by_class.setdefault(bfcl.apis.functions[call.name].owner, []).append(call)
-    played = []
-    for task in [*tasks, *tasks, *tasks]:
+    made = []
+    for task in tasks * rounds:
         turns = gold(bfcl, task)
-        for _ in range(rng.choice([0, 1, 1, 2])):
+        for _ in range(rng.choice([0, 1, 1, 1, 2])):
             turns = perturb(rng, turns, by_class[rng.choice(task.payload["involved_classes"])])
-        played.append((task, turns))
-    jobs = [{**entry(task), "calls": [str(call) for calls in turns for call in calls]} for task, turns in played]
-    checks = [{**entry(task), "turns": [[[str(call) for call in calls]] if calls else [] for calls in turns]} for task, turns in played]
-    answers = official({"execute": jobs, "check": checks})
-    ours = [observe(bfcl, task, [call for calls in turns for call in calls]) for task, turns in played]
-    differences = [
-        (job["calls"][n], mine, theirs)
-        for job, results, expected in zip(jobs, ours, answers["execute"], strict=True)
-        for n, (mine, theirs) in enumerate(zip(results, expected, strict=True))
-        if unordered(mine) != unordered(theirs)
-    ]
-    assert differences == []
-    verdicts = [play(bfcl, task, turns) == 1.0 for task, turns in played]
-    assert verdicts == answers["check"]
-    assert 150 < sum(verdicts) < 450
+        made.append((task, list(answers(rng, bfcl, turns))))
+    return made
 
 
-DECODED = [
-    "[ls(a=True)]",
-    "ls(a=True), pwd()",
-    "```\n[cd(folder='x')]\n```",
-    "'[pwd()]'",
-    "[]",
-    "",
-    "   ",
-    "Done, nothing is left to do.",
-    "[ls(a=true)]",
-    "[tail(file_name='a', lines=-3)]",
-    "[tail(file_name='a', lines=+3)]",
-    "[tail(file_name='a', lines=2*3+1)]",
-    "[add(a=2**10, b=7/2)]",
-    "[post_tweet(content='x', tags=['#a', '#b'], mentions=[])]",
-    "[post_tweet(content='it\\'s', tags=('a',))]",
-    "[edit_ticket(ticket_id=1, updates={'priority': 2, 'title': 'x'})]",
-    "[edit_ticket(ticket_id=1, updates={1: 'x'})]",
-    "[edit_ticket(ticket_id=1, updates={})]",
-    "[echo(content=pwd())]",
-    "[echo(content=x[0])]",
-    "[echo(content=...)]",
-    "[echo(content=None)]",
-    "[echo(content='a' + 'b')]",
-    "[a.b.ls(a=1)]",
-    "[ls(a=1, a=2)]",
-    "[ls(a=lambda: 1)]",
-    "[ls(a=not True)]",
-    "[ls(a=x.y)]",
-    "[ls(a={1, 2})]",
-    "[ls(a=f'{1}')]",
-    "[ls(a=[1 for _ in 'ab'])]",
-    "[ls(a=1 if 2 else 3)]",
-    "[ls(a=1 < 2)]",
-    "[ls(a=(1, 2))]",
-    "[ls, pwd]",
-    "[1, 2]",
-    "[ls()] [pwd()]",
-    "[ls()], [pwd()]",
-    "[ls()] and more",
-    "{'name': 'ls'}",
-    "[ls(a='\\d')]",
-    "[echo(content='日本語 ñ')]",
-    "[ls(a=1/0)]",
-    "[ls(a='x' * 3)]",
-    "<tool_call>ls()</tool_call>",
-    "ls(",
-    "[ls(a=)]",
-    "[pwd(), ]",
-    "[[pwd()]]",
-    "[mean(numbers=[1, 2.5, -3])]",
-    "[add(a=1e3, b=0x10)]",
-]
-
-
-def test_answers_decode_as_the_official_decoder_decodes_them(bfcl: Bfcl, official: Official) -> None:
-    texts = DECODED + ["[" + ", ".join(map(str, calls)) + "]" for task in bfcl.tasks("all") for calls in gold(bfcl, task)]
-
-    def ours(text: str) -> list[str] | None:
-        try:
-            return [str(call) for call in decode(text, bfcl.apis.parameters, "drop")]
-        except Undecodable:
-            return None
-
-    theirs = official({"decode": texts})["decode"]
-    different = [(text, ours(text), other) for text, other in zip(texts, theirs, strict=True) if ours(text) != other]
-    assert different == [("[ls(a='x' * 3)]", None, ["ls(a='xxx')"])]
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("release", "mode", "category", "rounds"),
+    [
+        ("2026.3.23", "prompt", "base", 5),
+        ("2026.3.23", "prompt", "miss_func", 3),
+        ("2026.3.23", "prompt", "miss_param", 3),
+        ("2026.3.23", "prompt", "long_context", 2),
+        ("2026.3.23", "fc", "all", 1),
+        ("2025.7.17", "prompt", "all", 1),
+    ],
+)
+def test_perturbed_trajectories_get_the_official_messages_and_verdicts(
+    release: str, mode: str, category: str, rounds: int, make: Make, official: Official
+) -> None:
+    bfcl = make(release=release, category=category, mode=mode, doc_style="official", positional="drop")
+    played = trajectories(bfcl, random.Random(f"{release} {mode} {category}"), rounds)
+    verdicts = compare(bfcl, played, official)
+    assert 0.2 < sum(verdicts) / len(verdicts) < 0.8
