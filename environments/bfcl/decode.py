@@ -116,21 +116,17 @@ def _call(node: ast.expr, parameters: Parameters, positional: str) -> Call:
     if isinstance(function, ast.Name):
         parts.append(function.id)
     name = ".".join(reversed(parts))
-    values, keywords = list[Any](), dict[str, Any]()
+    given: dict[int | str, Any] = {n: _value(part) for n, part in enumerate(node.args) if positional == "bind"}
+    given |= {str(keyword.arg): _value(keyword.value) for keyword in node.keywords}
     refusal = None
-    for key, part in [(None, part) for part in node.args] + [(str(keyword.arg), keyword.value) for keyword in node.keywords]:
-        if key is None and positional != "bind":
-            continue
-        value = _value(part)
+    for key, value in given.items():
         try:
-            value = _spoken(checked(value))
+            given[key] = _spoken(checked(value))
         except Spoken as spoken:
-            value = Unquoted(_written(value))
-            refusal = "a call cannot be an argument" if str(spoken) in parameters else str(spoken.error)
-        if key is None:
-            values.append(value)
-        else:
-            keywords[key] = value
+            given[key] = Unquoted(_written(value))
+            refusal = "a call cannot be an argument" if str(spoken) in parameters else spoken.error
+    keywords = {key: value for key, value in given.items() if isinstance(key, str)}
+    values = [value for key, value in given.items() if isinstance(key, int)]
     return Call(name, keywords, refusal) if refusal else _bind(name, values, keywords, parameters)
 
 
@@ -224,11 +220,11 @@ def _arithmetic(node: ast.expr) -> Any:
         raise Undecodable("arithmetic on something that is no number")
     match node.op:
         case ast.Add():
-            return checked(left + right)
+            return _small(left + right)
         case ast.Sub():
-            return checked(left - right)
+            return _small(left - right)
         case ast.Mult():
-            return checked(left * right)
+            return _small(left * right)
         case ast.Div():
             return left / right
         case ast.FloorDiv():
@@ -240,6 +236,12 @@ def _arithmetic(node: ast.expr) -> Any:
     raise Undecodable(f"{type(node.op).__name__} of {type(left).__name__} and {type(right).__name__}")
 
 
+def _small(value: Any) -> Any:
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        raise Undecodable("an integer that is too long")
+    return value
+
+
 def checked(value: Any) -> Any:
     """`value`, if it holds only what a call may be given. Undecodable, or Spoken for what Python writes as a name (inf, nan)."""
     if isinstance(value, dict):
@@ -248,10 +250,10 @@ def checked(value: Any) -> Any:
     elif isinstance(value, list | tuple):
         for inner in value:
             checked(inner)
-    elif isinstance(value, int) and value.bit_length() > MAX_BITS:
-        raise Undecodable("an integer that is too long")
+    elif isinstance(value, int):
+        _small(value)
     elif isinstance(value, float) and not math.isfinite(value):
         raise Spoken(repr(value).lstrip("-"))
-    elif value is not None and not isinstance(value, str | int | float):
+    elif value is not None and not isinstance(value, str | float):
         raise Undecodable(f"{type(value).__name__} is no literal of a call")
     return value

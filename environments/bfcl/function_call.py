@@ -1,8 +1,8 @@
 """Function-call mode in Qwen's format: one JSON object between `<tool_call>` tags for each call.
 
 Reads what the official Qwen handler of the same release reads: both newlines are mandatory, a text that is no JSON is dropped in silence
-(in early releases it spoils the answer), JSON that is no object, or lacks `name` or `arguments`, spoils the answer. Arguments may be a
-JSON text. The official handler then evaluates name and arguments as code; here a name is looked up among the documented functions, and NaN
+(early releases read no calls at all then), JSON that is no object, or lacks `name` or `arguments`, spoils the answer. Arguments may be
+a JSON text. The official handler then evaluates name and arguments as code; here a name is looked up among the documented functions, and NaN
 and Infinity are refused as the undefined names that they are there.
 """
 
@@ -29,10 +29,11 @@ def decode(text: str, early: bool = False) -> list[Call]:
     for inner in _TAGGED.findall(text):
         try:
             parts.append(json.loads(inner))
-        except (ValueError, RecursionError) as error:
-            if early:
-                raise Undecodable(f"no JSON: {error}") from None
+        except (ValueError, RecursionError):
+            parts += [inner] if early else []
     if not all(isinstance(part, dict) for part in parts):
+        if early:
+            return []
         raise Undecodable("a call that is no JSON object")
     return bounded(parts, _call)
 

@@ -18,17 +18,19 @@ MODES: tuple[Literal["error", "ignore"], ...] = ("error", "ignore")
 CALLS = st.builds(Call, st.sampled_from(["f", "g", "unknown"]), ARGUMENTS)
 
 
+@settings(deadline=None)
 @given(st.lists(CALLS, max_size=5))
 def test_what_a_call_writes_is_read_back(calls: list[Call]) -> None:
     assert decode(f"[{', '.join(map(str, calls))}]", PARAMETERS) == calls
 
 
+@settings(deadline=None)
 @given(CALLS)
 def test_ground_truths_are_read_back(call: Call) -> None:
     assert ground_truth(str(call), PARAMETERS) == call
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.text() | st.text(alphabet="[](){}'\"=,fgab1.-+*\\ \n", max_size=60))
 def test_any_text_is_calls_or_undecodable(text: str) -> None:
     try:
@@ -47,9 +49,10 @@ def test_any_text_is_calls_or_undecodable(text: str) -> None:
         ("f(1, 2, 3, 4)", {}, "takes 3 arguments"),
         ("f(a=g(b=1))", {"a": "g(b=1)"}, "cannot be an argument"),
         ("f(a=h(b=1))", {"a": "h(b=1)"}, "name 'h' is not defined"),
-        ("f(a=1e999)", {"a": "1e309"}, "name 'inf' is not defined"),
+        ('f(a={"it\'s": 1})', {"a": "{'it's': 1}"}, "is not defined"),
+        ("f(a=1e999)", {"a": "inf"}, "name 'inf' is not defined"),
         ("f(g(b=1))", {}, "cannot be an argument"),
-        ("f(**{'a': 1})", {"**": {"a": 1}}, None),
+        ("f(**{'a': 1})", {"None": {"a": 1}}, None),
         ("f(a=g())", {"a": "g()"}, None),
         ("f(a=(1, [2, (3,)]))", {"a": (1, [2, (3,)])}, None),
     ],

@@ -120,8 +120,9 @@ def test_patterns_name_function_and_outcome_once(bfcl: Bfcl) -> None:
 def test_a_script_ends_every_turn(bfcl: Bfcl) -> None:
     a, b = Action("ls", {"a": True}), Action("pwd")
     at = [attrs.evolve(a, turn=1), attrs.evolve(b, turn=1), attrs.evolve(a, turn=4)]
-    assert bfcl.script(at) == ("[ls(a=True), pwd()]", "[]", "[]", "[]", "[ls(a=True)]", "[]")
-    assert bfcl.script([attrs.evolve(a, turn=3)])[0] == "[ls(a=True)]"
+    assert bfcl.script(at) == ("[]", "[ls(a=True), pwd()]", "[]", "[]", "[]", "[ls(a=True)]", "[]")
+    assert bfcl.script([a])[0] == "[ls(a=True)]"
+    assert bfcl.script([attrs.evolve(a, turn=3)]) == ("[]", "[]", "[]", "[ls(a=True)]", "[]")
     assert bfcl.script([]) == ()
 
 

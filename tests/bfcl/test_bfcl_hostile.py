@@ -15,7 +15,7 @@ from coevolve.environments.bfcl.decode import Call
 from coevolve.environments.bfcl.environment import Bfcl
 from coevolve.environments.bfcl.guards import MAX_TREE_DEPTH
 from coevolve.environments.bfcl.release import CLASSES
-from coevolve.environments.bfcl.world import ERROR, fresh
+from coevolve.environments.bfcl.world import ERROR, Start, fresh
 
 NEST = 150
 HOSTILE = {
@@ -173,7 +173,7 @@ def test_copies_of_copies_neither_hang_nor_make_a_cycle(bfcl: Bfcl, crowded: Tas
 
 
 def test_the_guarded_results_are_those_of_the_unguarded_calls(bfcl: Bfcl) -> None:
-    world = fresh(bfcl.apis, ("MathAPI",), "{}")
+    world = fresh(bfcl.apis, Start(("MathAPI",), "{}"))
     limit = world.execute(Call("power", {"base": 10, "exponent": 5_000})).text
     assert "4300 digits" in limit
     assert world.execute(Call("power", {"base": 10, "exponent": 10**9})).text == limit
