@@ -92,7 +92,7 @@ def _parse(text: str) -> ast.expr:
     _silence()
     try:
         tree = ast.parse(text, _FILE, mode="eval")
-        if sum(1 for _ in ast.walk(tree)) > MAX_NODES:
+        if 2 * len(text) + 8 > MAX_NODES and sum(1 for _ in ast.walk(tree)) > MAX_NODES:  # a character makes two nodes at most
             raise Undecodable(f"more than {MAX_NODES} parts")
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise error if isinstance(error, Undecodable) else Undecodable(f"{type(error).__name__}: {error}") from None

@@ -23,7 +23,7 @@ from .apis import Apis
 from .decode import Call, Undecodable, decode
 from .digest import digest, whole_state
 from .release import ABSTAINING
-from .world import ERROR, Result, Start, fresh
+from .world import ERROR, Start, fault, fresh
 
 MAX_RESULTS = 200_000
 """Characters of results for one answer; later calls of it are not executed."""
@@ -127,9 +127,9 @@ class BfclEpisode:
         steps, seen, begun = [], 0, time.monotonic()
         for call in calls:
             if seen > MAX_RESULTS or time.monotonic() - begun > MAX_SECONDS:
-                result = Result(f"{ERROR}too much for one answer", None, f"{ERROR}too much for one answer")
+                result = fault(f"{ERROR}too much for one answer")
             elif self._rules.strict and self._withheld(call.name):
-                result = Result(f"{ERROR}{call.name} is not offered", None, f"{ERROR}{call.name} is not offered")
+                result = fault(f"{ERROR}{call.name} is not offered")
                 self._at = evolve(self._at, refused=True)
             else:
                 result = self._world.execute(call)

@@ -2,8 +2,8 @@
 
 Reads what the official Qwen handler of the same release reads: both newlines are mandatory, a text that is no JSON is dropped in silence
 (early releases read no calls at all then), JSON that is no object, or lacks `name` or `arguments`, spoils the answer. Arguments may be
-a JSON text. The official handler then evaluates name and arguments as code; here a name is looked up among the documented functions, and NaN
-and Infinity are refused as the undefined names that they are there.
+a JSON text. The official handler then evaluates name and arguments as code; here a name is looked up among the documented functions,
+and NaN and Infinity are refused as the undefined names that they are there.
 """
 
 import json

@@ -25,11 +25,21 @@ _STATELESS = frozenset({"MathAPI"})
 
 @frozen
 class Result:
-    """`text` is what the agent sees, `value` the JSON value behind it, `error` what went wrong (None: nothing)."""
+    """`text` is what the agent sees, `error` what went wrong (None: nothing)."""
 
     text: str
-    value: Any
-    error: str | None
+    error: str | None = None
+    encoded: str = "null"
+
+    @property
+    def value(self) -> Any:
+        """The JSON value behind the text; a copy, made when it is asked for: a scorer needs none."""
+        return json.loads(self.encoded, parse_constant=str)
+
+
+def fault(text: str) -> Result:
+    """An error that the services themselves do not report."""
+    return Result(text, text)
 
 
 class World:
@@ -60,7 +70,7 @@ class World:
             return _result(self._run(call))
         except Exception as error:  # noqa: BLE001 - the benchmark shows every error of a call to the agent
             text = f"{ERROR}{error}".encode(errors="backslashreplace").decode()
-            return Result(text, None, text)
+            return fault(text)
 
     def _run(self, call: Call) -> Any:
         method = call.name.split(".")[1] if "." in call.name else call.name
@@ -79,18 +89,17 @@ class World:
 def _result(value: Any) -> Result:
     """The official wording: a string as it is, a dictionary as JSON where that works, anything else as Python writes it."""
     if isinstance(value, str):
-        return Result(value, value, None)
+        return Result(value, None, json.dumps(value))
     try:
         encoded = json.dumps(value)
-        plain = json.loads(encoded, parse_constant=str)
     except (TypeError, ValueError):
-        encoded = plain = str(value)
-    return Result(encoded if isinstance(value, dict) else str(value), plain, failure(plain))
+        return Result(str(value), failure(str(value)), json.dumps(str(value)))
+    return Result(encoded if isinstance(value, dict) else str(value), failure(value), encoded)
 
 
 def failure(value: Any) -> str | None:
     """The error in a result: services report theirs as {"error": ...}, some of them in a list."""
-    if isinstance(value, list) and len(value) == 1:
+    if isinstance(value, list | tuple) and len(value) == 1:
         value = value[0]
     if isinstance(value, dict) and "error" in value:
         return str(value["error"])

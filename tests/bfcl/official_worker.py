@@ -1,4 +1,4 @@
-"""The official inference loop, executor, checker, decoders and prompts, in a process of their own: one JSON job on stdin, answers on stdout.
+"""The official inference loop, executor, checker and decoders, in a process of their own: one JSON job on stdin, answers on stdout.
 
 python official_worker.py FOLDER_WITH_BFCL_EVAL SCRATCH_FOLDER < job.json
 
@@ -160,7 +160,7 @@ def handler(mode: str) -> Any:
 
 
 def reader(made: Any) -> Callable[[str], list[str]]:
-    return made.decode_execute if early() else lambda text: made.decode_execute(text, has_tool_call_tag=False)  # type: ignore[no-any-return]
+    return made.decode_execute if early() else lambda text: made.decode_execute(text, has_tool_call_tag=False)
 
 
 def decode(jobs: list[str], mode: str = "prompt") -> list[list[str] | None]:
@@ -229,7 +229,7 @@ def rollout(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def verdict(judge: Any, qwen: Any, said: list[list[str]], job: dict[str, Any], name: str) -> bool:
     if len(said) != len(job["ground_truth"]):
         return False
-    read, turns = reader(qwen), []
+    read, turns = reader(qwen), list[list[list[str]]]()
     for turn in said:
         turns.append([])
         for text in turn:

@@ -1,7 +1,6 @@
 """The same messages, results, states and verdicts as the official inference loop, executor and checker, run in a process of their own."""
 
 import hashlib
-import json
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +11,7 @@ import pytest
 from coevolve import Message, Task
 from coevolve.environments.bfcl.decode import Call, ground_truth
 from coevolve.environments.bfcl.environment import Bfcl
-from coevolve.environments.bfcl.release import CATEGORIES, RELEASES
+from coevolve.environments.bfcl.release import RELEASES
 from coevolve.environments.bfcl.world import Start, fresh
 
 Official = Callable[..., dict[str, Any]]
@@ -62,7 +61,7 @@ def test_all_ground_truth_calls_give_the_official_results_and_states(release: st
     calls = [[call for turn in gold(bfcl, task) for call in turn] for task in tasks]
     jobs = [{**entry(task), "calls": [text for turn in task.payload["ground_truth"] for text in turn]} for task in tasks]
     answers = official({"execute": jobs, "states": jobs}, release)
-    seen, left = [], []
+    seen, left = list[list[str]](), list[list[str]]()
     for task, made in zip(tasks, calls, strict=True):
         world = fresh(bfcl.apis, Start.of(task.payload))
         seen.append([])
@@ -70,7 +69,7 @@ def test_all_ground_truth_calls_give_the_official_results_and_states(release: st
         for call in made:
             seen[-1].append(world.execute(call).text)
             left[-1].append(fingerprint(world.public()))
-    assert sum(map(len, seen)) > 4_600
+    assert sum(len(texts) for texts in seen) > 4_600
     assert seen == answers["execute"]
     assert left == answers["states"]
 
@@ -187,7 +186,7 @@ def trajectories(bfcl: Bfcl, rng: random.Random, rounds: int) -> list[tuple[Task
             for call in calls:
                 by_class.setdefault(bfcl.apis.functions[call.name].owner, []).append(call)
     made = []
-    for task in tasks * rounds:
+    for task in [*tasks] * rounds:
         turns = gold(bfcl, task)
         for _ in range(rng.choice([1, 1, 1, 2])):
             turns = perturb(rng, turns, by_class[rng.choice(task.payload["involved_classes"])])
