@@ -44,7 +44,8 @@ class BfclOptions:
     doc_style: str = "compact"
     """Function documents: "compact" (signature and first sentence, about 600 tokens) or "official" (about 7,600 tokens)."""
     strict: bool = False
-    """Refuse functions that are not on offer yet, and fail episodes that act where nothing can be done; officially both are free."""
+    """Refuse functions that are not on offer yet, and fail episodes that act where nothing can be done; officially both are free.
+    One ground truth, multi_turn_miss_func_49, uses a function before it is offered, so that task is then unreachable."""
     exclude_unreachable: bool = False
     """Leave out the tasks whose own ground truth does not pass; `coevolve env doctor bfcl` lists them."""
     split_seed: int = 0

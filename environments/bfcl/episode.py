@@ -5,7 +5,8 @@ decoded; an undecodable or empty one ends the turn, any other is executed and an
 of `step_limit` in a turn ends the episode, which then fails, except, as officially, in the last turn, which is then scored as it stands.
 
 Strict episodes refuse calls of functions that are not on offer yet, and fail when anything is called in a turn that asks for something
-that cannot be done (no ground truth, in the categories made for that) or after an answer in excess. Officially all this is free.
+that cannot be done (no ground truth, in the categories made for that) or after an answer in excess. Officially all this is free; what
+fails officially fails strictly too.
 """
 
 import json
@@ -155,9 +156,10 @@ class BfclEpisode:
 
     def score(self) -> float:
         """1.0 when every turn that asks for something has ended and was right; an episode cut short fails, as officially."""
+        right = self._complete(self._at.right)
         if self._rules.strict:
-            return float(self._at.breach is None and self._complete(self._at.right))
-        return float(self._complete(self._at.right))
+            right = right and self._at.breach is None and self.official_score() == 1.0
+        return float(right)
 
     def _complete(self, right: Sequence[bool]) -> bool:
         return len(self._reference) == len(self._question) and not self._at.cut and all(right) and not any(self._reference[len(right) :])

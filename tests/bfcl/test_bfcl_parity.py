@@ -119,8 +119,8 @@ def test_solutions_meet_the_official_prompts_tools_late_documents_and_verdicts(
     if (release, mode) == ("2025.7.17", "fc"):
         tasks = tasks[::4]  # it differs from what the other three cover in its way of reading answers only
     verdicts = compare(bfcl, [(task, bfcl.script(task.solution)) for task in tasks], official)
-    known = set(bfcl.unreachable)
-    assert {task.id for task, valid in zip(tasks, verdicts, strict=True) if not valid} == known & {task.id for task in tasks}
+    broken = {"multi_turn_base_154"} if (release, mode) == ("2025.7.17", "prompt") else set[str]()  # a turn too few in its request
+    assert {task.id for task, valid in zip(tasks, verdicts, strict=True) if not valid} == broken
     assert sum("missed_function" in task.payload for task in tasks) == len(tasks) / 4
 
 
