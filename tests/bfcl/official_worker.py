@@ -111,7 +111,7 @@ def states(jobs: list[dict[str, Any]]) -> list[list[str]]:
         found.append([])
         for text in job["calls"]:
             instances = call([text], job["initial_config"], job["involved_classes"], name, job["id"], is_long(job))[1]
-            found[-1].append(fingerprint({owner: public(instance) for owner, instance in instances.items()}))
+            found[-1].append(fingerprint(plain({owner: public(instance) for owner, instance in instances.items()})))
     return found
 
 
@@ -120,11 +120,12 @@ def public(instance: Any) -> dict[str, Any]:
 
 
 def fingerprint(value: Any) -> str:
-    """The same function stands in test_bfcl_parity.py; sets are in no order."""
-    return hashlib.sha256(plain(value).encode()).hexdigest()[:16]
+    """Of a JSON value. The same function stands in test_bfcl_parity.py."""
+    return hashlib.sha256(unordered(json.dumps(value, sort_keys=True)).encode()).hexdigest()[:16]
 
 
 def plain(value: Any) -> str:
+    """A state as text; sets are in no order."""
     if isinstance(value, dict):
         return "{" + ", ".join(sorted(f"{key!r}: {plain(inner)}" for key, inner in value.items())) + "}"
     if isinstance(value, list | tuple):
@@ -135,7 +136,7 @@ def plain(value: Any) -> str:
         return f"directory {value.name} {plain(value.contents)}"
     if hasattr(value, "content"):
         return f"file {value.name} {value.content!r}"
-    return repr(unordered(value) if isinstance(value, str) else value)
+    return repr(value)
 
 
 def unordered(text: str) -> str:

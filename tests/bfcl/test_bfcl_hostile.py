@@ -4,6 +4,7 @@ import decimal
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import attrs
@@ -18,6 +19,7 @@ from coevolve.environments.bfcl.release import CLASSES
 from coevolve.environments.bfcl.world import ERROR, Start, fresh
 
 NEST = 150
+CALL = "<tool_call>\n%s\n</tool_call>"
 HOSTILE = {
     "import": "[__import__('os').system('touch CANARY')]",
     "import as argument": "[echo(content=__import__('os').system('touch CANARY'))]",
@@ -111,7 +113,72 @@ HOSTILE = {
     "self": "[ls(self=1)]",
     "mutable default": "[post_tweet(content='x'), mention(tweet_id=3, mentioned_usernames=['@x'])]",
     "doors": "[lockDoors(unlock=True, door='driver')]",
+    "infinite difference": "[add(a=1 - 1e999, b=1e999 - 1e999)]",
+    "infinite in list": "[mean(numbers=[1, [1e999]])]",
+    "modulo of infinity": "[add(a=1e999 % 2, b=1 // 1e999)]",
+    "division by zero": "[add(a=1 / 0, b=1 % 0)]",
+    "power of zero": "[add(a=0 ** -1, b=1)]",
+    "complex power": "[add(a=(-1) ** 0.5, b=1)]",
+    "empty dictionary": "[edit_ticket(ticket_id=1, updates={})]",
+    "nested empty dictionary": "[edit_ticket(ticket_id=1, updates={'a': {'b': {}}, 'c': 1e999})]",
+    "quote in key": "[edit_ticket(ticket_id=1, updates={\"'): __import__('os').system('touch CANARY') or ('\": 1})]",
+    "backslash in key": "[edit_ticket(ticket_id=1, updates={'a\\\\': 1})]",
+    "call as key": "[edit_ticket(ticket_id=1, updates={open('CANARY', 'w'): 1})]",
+    "call of call": "[open('CANARY', 'w')(a=1)]",
+    "call of subscript": "[[open][0](file='CANARY', mode='w')]",
+    "conditional": "[ls() if open('CANARY', 'w') else pwd()]",
+    "comparison": "[ls(a=1 < open('CANARY', 'w'))]",
+    "boolean operator": "[ls(a=False or open('CANARY', 'w'))]",
+    "set": "[mean(numbers={1, open('CANARY', 'w')})]",
+    "slice": "[echo(content='x'[open('CANARY', 'w'):])]",
+    "globals": "[globals()['__builtins__']['eval'](source='1')]",
+    "builtins": "[__builtins__.eval(source='1')]",
+    "name of a keyword": "[ls(**{'self': 1, '__class__': 2})]",
+    "reference to the reference": "[GorillaFileSystem_ground_truth_instance.ls()]",
+    "thought": "<think>" + "</think>" * 2_000 + "[ls()]",
+    "only a thought": "<think>[touch(file_name='CANARY')]",
+    "brackets": "[" * 3_000 + "]" * 3_000,
+    "quotes": "'" * 16_000,
+    "backticks": "`" * 16_000,
+    "comment": "[ls(a=True # " + "x" * 10_000 + "\n)]",
+    "line continuation": "[ls(\\\n" * 1_000 + ")]",
+    "tabs": "[\t\tls(\n\t a=True)\n]",
+    "unicode name": "[ｌｓ()]",
+    "unicode digits": "[add(a=١, b=2)]",
+    "walrus in keyword": "[ls(a=(b := True))]",
+    "long name": "[" + "x" * 16_000 + "()]",
+    "many keywords": "[ls(" + ", ".join(f"k{n}=1" for n in range(900)) + ")]",
+    "tag": CALL % '{"name": "ls", "arguments": {}}',
 }
+"""In prompt mode."""
+CALLS = {
+    "import": CALL % '{"name": "__import__(\'os\').system", "arguments": {"command": "touch CANARY"}}',
+    "code as name": CALL % '{"name": "open(\'CANARY\', \'w\') or ls", "arguments": {}}',
+    "code as key": CALL % '{"name": "ls", "arguments": {"a=open(\'CANARY\', \'w\'), b": 1}}',
+    "code as arguments": CALL % '{"name": "ls", "arguments": "__import__(\'os\').system(\'touch CANARY\')"}',
+    "exit": CALL % '{"name": "exit", "arguments": {}}',
+    "private": CALL % '{"name": "_load_scenario", "arguments": {"scenario": {}}}',
+    "dunder": CALL % '{"name": "__init__", "arguments": {}}',
+    "list as name": CALL % '{"name": ["ls"], "arguments": {}}',
+    "number as name": CALL % '{"name": 1e999, "arguments": {}}',
+    "null": CALL % '{"name": null, "arguments": null}',
+    "not a number": CALL % '{"name": "mean", "arguments": {"numbers": [NaN, Infinity, -Infinity, {"a": NaN}]}}',
+    "long integer": CALL % ('{"name": "add", "arguments": {"a": ' + "9" * 12_000 + ', "b": 1}}'),
+    "large power": CALL % '{"name": "power", "arguments": {"base": 10, "exponent": 1000000000}}',
+    "precision": CALL % '{"name": "square_root", "arguments": {"number": 2, "precision": 1e9}}',
+    "deep": CALL % ('{"name": "echo", "arguments": {"content": ' + "[" * 7_000 + "]" * 7_000 + "}}"),
+    "deep text": CALL % ('{"name": "echo", "arguments": "' + "[" * 14_000 + '"}'),
+    "open tags": "<tool_call>\n" * 1_300,
+    "closing tags": "\n</tool_call>" * 1_100,
+    "many calls": (CALL % '{"name": "ls", "arguments": {}}\n') * 250,
+    "megabytes": CALL % ('{"name": "echo", "arguments": {"content": "' + "x" * 5_000_000 + '"}}'),
+    "surrogate": CALL % '{"name": "echo", "arguments": {"content": "\\ud800", "\\udfff": 1}}',
+    "null character": CALL % '{"name": "mkdir", "arguments": {"dir_name": "a\\u0000b"}}',
+    "duplicate keys": CALL % '{"name": "ls", "name": "open", "arguments": {"file": "CANARY", "mode": "w"}}',
+    "self": CALL % '{"name": "ls", "arguments": {"self": 1}}',
+    "prompt mode": "[__import__('os').system('touch CANARY')]",
+}
+"""In function-call mode."""
 
 
 @pytest.fixture(scope="module")
@@ -122,14 +189,15 @@ def crowded(bfcl: Bfcl) -> Task:
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize(("mode", "name"), [*(("prompt", name) for name in HOSTILE), *(("fc", name) for name in CALLS)])
 def test_hostile_text_has_no_effect_outside_its_episode(
-    name: str, bfcl: Bfcl, crowded: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mode: str, name: str, make: Callable[..., Bfcl], crowded: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    bfcl, text = make(mode=mode), (HOSTILE if mode == "prompt" else CALLS)[name]
     monkeypatch.chdir(tmp_path)
     precision, digits, environ, modules = decimal.getcontext().prec, mpmath.mp.dps, dict(os.environ), set(sys.modules)
     with bfcl.open(crowded) as untouched, bfcl.open(crowded) as episode:
-        observation = episode.step(HOSTILE[name])
+        observation = episode.step(text)
         for step in observation.steps:
             json.dumps([step.action.name, dict(step.action.arguments), step.observation, step.result, step.error], allow_nan=False)
             assert len(step.observation) < 100_000
@@ -149,8 +217,9 @@ def test_hostile_text_has_no_effect_outside_its_episode(
 
 
 def test_there_are_enough_hostile_texts() -> None:
-    assert len(HOSTILE) >= 40
+    assert len(HOSTILE) >= 100
     assert len(set(HOSTILE.values())) == len(HOSTILE)
+    assert len(set(CALLS.values())) == len(CALLS) >= 25
 
 
 @pytest.mark.timeout(60)

@@ -1,6 +1,7 @@
 """The same messages, results, states and verdicts as the official inference loop, executor and checker, run in a process of their own."""
 
 import hashlib
+import json
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -31,10 +32,11 @@ def gold(bfcl: Bfcl, task: Task) -> Turns:
 
 def fingerprint(value: Any) -> str:
     """As in official_worker.py."""
-    return hashlib.sha256(plain(value).encode()).hexdigest()[:16]
+    return hashlib.sha256(unordered(json.dumps(value, sort_keys=True)).encode()).hexdigest()[:16]
 
 
 def plain(value: Any) -> str:
+    """A state as text; sets are in no order."""
     if isinstance(value, dict):
         return "{" + ", ".join(sorted(f"{key!r}: {plain(inner)}" for key, inner in value.items())) + "}"
     if isinstance(value, list | tuple):
@@ -45,7 +47,7 @@ def plain(value: Any) -> str:
         return f"directory {value.name} {plain(value.contents)}"
     if hasattr(value, "content"):
         return f"file {value.name} {value.content!r}"
-    return repr(unordered(value) if isinstance(value, str) else value)
+    return repr(value)
 
 
 def unordered(text: str) -> str:
@@ -68,7 +70,7 @@ def test_all_ground_truth_calls_give_the_official_results_and_states(release: st
         left.append([])
         for call in made:
             seen[-1].append(world.execute(call).text)
-            left[-1].append(fingerprint(world.public()))
+            left[-1].append(fingerprint(plain(world.public())))
     assert sum(len(texts) for texts in seen) > 4_600
     assert seen == answers["execute"]
     assert left == answers["states"]
