@@ -13,7 +13,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -206,6 +206,5 @@ class BfclEpisode:
     def __enter__(self) -> "BfclEpisode":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> Literal[False]:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
-        return False

@@ -3,7 +3,6 @@
 import json
 import random
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
@@ -47,8 +46,7 @@ def test_silence_solves_nothing(make: Make) -> None:
 
 @pytest.mark.parametrize("options", [{"category": "miss_func"}, {"category": "all", "mode": "fc", "strict": True}])
 def test_it_keeps_the_contract(options: dict[str, object], make: Make) -> None:
-    environment: Any = Partition(make(**options).options)
-    check_environment(environment, sample=4)
+    check_environment(Partition(make(**options).options), sample=4)
 
 
 def test_splits_are_the_same_scenarios_in_every_category(make: Make) -> None:

@@ -5,15 +5,20 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from coevolve import Message, Task
+from coevolve import Message, Sampling, Task, TaskPool
+from coevolve.core.clock import Clock
+from coevolve.core.episodes import Limits, Roller
+from coevolve.core.store import Store
 from coevolve.environments.bfcl.decode import Call, ground_truth
 from coevolve.environments.bfcl.environment import Bfcl
 from coevolve.environments.bfcl.release import RELEASES
 from coevolve.environments.bfcl.world import Start, fresh
+from coevolve.testing import ScriptedOptions, ScriptedPolicy
 
 Official = Callable[..., dict[str, Any]]
 Make = Callable[..., Bfcl]
@@ -215,3 +220,28 @@ def test_perturbed_trajectories_get_the_official_messages_and_verdicts(
     played = trajectories(bfcl, random.Random(f"{release} {mode} {category}"), rounds)
     verdicts = compare(bfcl, played, official)
     assert 0.2 < sum(verdicts) / len(verdicts) < 0.8
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_stored_trajectories_get_the_official_verdicts(mode: str, make: Make, official: Official, tmp_path: Path) -> None:
+    """Rolled out by the loop's own code, written to a run's file, read back, and given to the official decoder and checker as texts."""
+    bfcl = make(category="all", mode=mode, positional="drop")
+    said = {task.id: [*texts, *[""] * 20] for task, texts in trajectories(bfcl, random.Random(mode), 1)}
+    tasks = bfcl.tasks("all")[::6]
+    roller = Roller(bfcl, Limits(), Clock())
+    store = Store(tmp_path / "run.sqlite", create=True)
+    try:
+        policy = ScriptedPolicy(ScriptedOptions(lambda task, row: said[task.id]))
+        store.add_pool(0, TaskPool(tuple(tasks)), tasks)
+        store.add_groups(roller.roll(policy, tasks, 1, Sampling(), 1))
+        stored = {trajectory.task_id: trajectory for group in store.groups() for trajectory in group.trajectories}
+    finally:
+        store.close()
+        roller.close()
+    jobs = []
+    for task in tasks:
+        texts = [message["content"] for message in stored[task.id].messages if message["role"] == "assistant"]
+        jobs.append({**entry(task), "mode": mode, "answers": texts})
+    theirs = [found["valid"] for found in official({"rollout": jobs})["rollout"]]
+    assert [stored[task.id].score == 1.0 for task in tasks] == theirs
+    assert 0.2 < sum(theirs) / len(theirs) < 0.8
