@@ -1,20 +1,23 @@
-"""Gold episodes a second on one core, this package beside the official executor and checker, in one run, for every category.
+"""Gold episodes a second on one core, this package beside the official executor and checker, in one process, for every category.
 
     python benchmarks/bfcl_speed.py [ROUNDS] [RELEASE]
 
 Both carry out every ground truth of a category's 200 tasks and score it. "calls" is the same work without texts (execute and compare
-with the cached reference); "episodes" also writes and parses the answers and builds the messages. The official side runs in a process
-of its own with fresh instances each round, as it does in the leaderboard's pipeline: once in the rollout, once in the checker; what is
-undone between its tasks is not counted. Ratios are medians over the rounds, in each of which the sides take turns.
+with the cached reference); "episodes" also writes and parses the answers and builds the messages, which the official side is not asked to
+do. The official side has fresh instances for each task and executes as it does in the leaderboard's pipeline: once in the rollout,
+once in the checker, beside the reference; what is undone between its tasks is not counted. The sides take turns, and a ratio is the
+median over the rounds.
 """
 
+import importlib.util
 import json
+import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from coevolve.environments.bfcl import assets, scoring
 from coevolve.environments.bfcl.decode import ground_truth
@@ -25,14 +28,15 @@ from coevolve.environments.bfcl.world import Start, fresh
 WORKER = Path(__file__).parent.parent / "tests/bfcl/official_worker.py"
 
 
-def official(bfcl: Bfcl) -> float:
-    """Seconds for all tasks that have a ground truth for each turn."""
-    jobs = [dict(task.payload) for task in bfcl.tasks("all")]
-    package = assets.ensure(bfcl.apis.release)
-    with tempfile.TemporaryDirectory() as scratch:
-        command = [sys.executable, "-W", "ignore", str(WORKER), str(package.parent), scratch]
-        done = subprocess.run(command, input=json.dumps({"time_gold": jobs}), stdout=subprocess.PIPE, text=True, check=True)
-    return float(json.loads(done.stdout)["time_gold"])
+def official(bfcl: Bfcl, scratch: str) -> Any:
+    """The official code, loaded into this process."""
+    spec = importlib.util.spec_from_file_location("official_worker", WORKER)
+    assert spec is not None and spec.loader is not None
+    worker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(worker)
+    os.environ["BFCL_PROJECT_ROOT"] = scratch
+    sys.path.insert(0, str(assets.ensure(bfcl.apis.release).parent))
+    return worker
 
 
 def episodes(bfcl: Bfcl) -> float:
@@ -60,21 +64,23 @@ def calls(bfcl: Bfcl) -> float:
     return time.perf_counter() - began
 
 
-def measure(bfcl: Bfcl, rounds: int) -> None:
-    count = len(bfcl.tasks("all"))
+def measure(bfcl: Bfcl, worker: Any, rounds: int) -> None:
+    jobs = [json.loads(json.dumps(dict(task.payload))) for task in bfcl.tasks("all")]
     episodes(bfcl)  # computes the references
-    measured = [(official(bfcl), calls(bfcl), episodes(bfcl)) for _ in range(rounds)]
+    measured = [(worker.time_gold(jobs), calls(bfcl), episodes(bfcl)) for _ in range(rounds)]
     for name, column in zip(("official", "calls", "episodes"), zip(*measured, strict=True), strict=True):
         ratios = [row[0] / seconds for row, seconds in zip(measured, column, strict=True)]
-        rate, ratio = count / statistics.median(column), statistics.median(ratios)
+        rate, ratio = len(jobs) / statistics.median(column), statistics.median(ratios)
         print(f"{bfcl.options.category:12} {name:9} {rate:7.0f} a second, {ratio:5.2f} times the official", flush=True)
 
 
 def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     release = sys.argv[2] if len(sys.argv) > 2 else DEFAULT
-    for category in CATEGORIES:
-        measure(Bfcl(BfclOptions(release=release, category=category, exclude_unreachable=True)), rounds)
+    with tempfile.TemporaryDirectory() as scratch:
+        worker = official(Bfcl(BfclOptions(release=release)), scratch)
+        for category in CATEGORIES:
+            measure(Bfcl(BfclOptions(release=release, category=category, exclude_unreachable=True)), worker, rounds)
 
 
 if __name__ == "__main__":
