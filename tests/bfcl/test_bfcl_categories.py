@@ -44,7 +44,9 @@ def test_silence_solves_nothing(make: Make) -> None:
             assert (episode.score(), episode.progress()) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("options", [{"category": "miss_func"}, {"category": "long_context", "mode": "fc", "strict": True, "release": "2025.7.17"}])
+@pytest.mark.parametrize(
+    "options", [{"category": "miss_func"}, {"category": "long_context", "mode": "fc", "strict": True, "release": "2025.7.17"}]
+)
 def test_it_keeps_the_contract(options: dict[str, object], make: Make) -> None:
     check_environment(Partition(make(**options).options), sample=4)
 
