@@ -89,7 +89,8 @@ class Environment(Component, Protocol):
     def compose(self, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
         """A task that begins where `start` begins and is solved by the steps' actions, in the environment's own format.
 
-        Without a `query` the environment words the request itself; None when it cannot.
+        Without a `query` the environment words the request itself; None when it cannot. Where tasks have several user turns, the paragraphs
+        of a `query` are the turns' requests.
         """
 
     def keys(self, task: Task) -> TaskKeys:

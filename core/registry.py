@@ -33,6 +33,7 @@ DEFAULT_PLUGINS = (
     "coevolve.signals.rare",
     "coevolve.synthesizers.random",
     "coevolve.synthesizers.programmatic",
+    "coevolve.synthesizers.operators",
     "coevolve.plugins.validators.execution",
     "coevolve.plugins.trainers.grpo",
     "coevolve.plugins.samplers.uniform",
