@@ -4,7 +4,7 @@ Options come from the component's own table of the run's configuration; unknown 
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -212,6 +212,25 @@ class Validator(Component, Protocol):
     """The pool's door: a task earns its place by execution."""
 
     def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict: ...
+
+
+class Attempts(Protocol):
+    """Rolls a task out with a policy, in fresh episodes."""
+
+    def __call__(self, task: Task, count: int, temperature: float) -> RolloutGroup:
+        """`count` attempts at `task`; the draw is a function of the run's seed and the task's id. Infrastructure faults have no score."""
+
+
+@runtime_checkable
+class NeedsPolicy(Protocol):
+    """A validator that lets a policy try tasks."""
+
+    @property
+    def wanted_policy(self) -> tuple[str, Mapping[str, Any]]:
+        """Name and options of the policy that is to try; the name "" stands for the one in training, as trained so far."""
+
+    def bind_attempts(self, attempts: Attempts) -> None:
+        """Called once, before the first validation."""
 
 
 class RunInfo(Protocol):

@@ -35,6 +35,7 @@ DEFAULT_PLUGINS = (
     "coevolve.synthesizers.programmatic",
     "coevolve.synthesizers.operators",
     "coevolve.plugins.validators.execution",
+    "coevolve.plugins.validators.solvable",
     "coevolve.plugins.trainers.grpo",
     "coevolve.plugins.samplers.uniform",
     "coevolve.plugins.samplers.learnability",

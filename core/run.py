@@ -17,9 +17,10 @@ from typing import Any
 from attrs import frozen
 from filelock import FileLock, Timeout
 
+from .attempts import Attempting
 from .clock import Clock
 from .config import Chosen, Config, dump_toml, load_config
-from .contracts import NeedsEnvironment
+from .contracts import NeedsEnvironment, NeedsPolicy
 from .episodes import Limits, Roller
 from .errors import CoevolveError, UserError, did_you_mean
 from .guard import Guard
@@ -120,19 +121,24 @@ def build(config: Config, registry: Registry, folder: Path, clock: Clock) -> "pa
     with clock.part("start"):
         trainer.setup(policy, RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, folder))
     limits = Limits(config.max_completions, config.step_timeout, config.workers)
+    evaluator = Roller(environment, limits, Clock())
+    validators = [make("validator", chosen) for chosen in config.validators]
+    for validator in validators:
+        if isinstance(validator, NeedsPolicy):
+            validator.bind_attempts(Attempting.of(validator.wanted_policy, config, registry, evaluator, trainer))
     return partial(
         Loop,
         config=config,
         registry=registry,
         clock=clock,
         roller=Roller(environment, limits, clock),
-        evaluator=Roller(environment, limits, Clock()),
+        evaluator=evaluator,
         guard=Guard(environment, config.step_timeout),
         trainer=trainer,
         sampler=make("sampler", config.sampler),
         detectors=[make("signal", chosen) for chosen in config.signals],
         synthesizer=make("synthesizer", config.synthesizer) if config.synthesizer else None,
-        validators=[make("validator", chosen) for chosen in config.validators],
+        validators=validators,
         held_out=tuple(environment.tasks(config.evaluation.split)),
         pool=TaskPool(()),
     )

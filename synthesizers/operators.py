@@ -146,7 +146,7 @@ class _Search:
     def _minimal(self, start: Task, made: list[Turn]) -> tuple[Task, list[Step]] | None:
         """The task that these turns make, without the added calls that its scorer does not miss."""
         while True:
-            steps = numbered(made)
+            steps = numbered(made, self.several)
             task = self._compose(start, made, steps)
             spare = self._spare(task, steps) if task else None
             if task is None or spare is None:

@@ -239,10 +239,19 @@ class Variants:
             tool = self.rng.choices(tools, weights)[0]
             arguments = self._arguments(trip, tool)
             if arguments is not None and not trip.did(tool, arguments):
-                trip.attempt(tool, arguments)
+                self._add(trip, kept, tool, arguments)
         while (idle := self._idle(trip, begun)) is not None:
             del trip.steps[idle]
         return Turn(None, tuple(trip.steps[begun:])) if len(trip.steps) > begun else None
+
+    @staticmethod
+    def _add(trip: Trip, kept: Kept, tool: str, arguments: dict[str, Any]) -> None:
+        """One new call; not one that changes what the task's own call is to change."""
+        mark = trip.mark()
+        step = trip.attempt(tool, arguments)
+        read = bool(trip.reads) and trip.reads[-1] is step
+        if step is not None and not read and any(same_call(step.action, known.action) for known in kept.one.steps):
+            trip.back(mark)
 
     def _idle(self, trip: Trip, begun: int) -> int | None:
         handing = {h.source for h in handings(trip.steps, self.catalog)}
@@ -280,9 +289,9 @@ OPERATORS: dict[str, Operator] = {
 """By name."""
 
 
-def numbered(made: Sequence[Turn]) -> list[Step]:
-    """The steps of all turns, each with the number of its turn."""
-    return [attrs.evolve(s, action=attrs.evolve(s.action, turn=n)) for n, turn in enumerate(made) for s in turn.steps]
+def numbered(made: Sequence[Turn], several: bool) -> list[Step]:
+    """The steps of all turns, each with the number of its turn (0 where tasks have one turn)."""
+    return [attrs.evolve(s, action=attrs.evolve(s.action, turn=n * several)) for n, turn in enumerate(made) for s in turn.steps]
 
 
 def same_call(first: Action, second: Action) -> bool:
