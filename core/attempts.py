@@ -27,17 +27,24 @@ class Attempting:
     @classmethod
     def of(cls, wanted: tuple[str, Mapping[str, Any]], config: Config, registry: Registry, roller: Roller, trainer: Trainer) -> Self:
         """Make the policy that is wanted; UserError for one that there is not, or for options that do not fit it."""
-        name, options = wanted
-        if not name:
+        policy = cls.check(wanted, registry)
+        if policy is None:
             return cls(roller, trainer, config)
-        component = registry.component("policy", name)
-        try:
-            policy = component(structure(dict(options), component.Options, f"the settings of policy {name!r} for attempts"))
-        except Misfit as misfit:
-            raise UserError(misfit.text) from misfit
         if isinstance(policy, NeedsEnvironment):
             policy.bind(roller.environment)
         return cls(roller, trainer, config, policy)
+
+    @staticmethod
+    def check(wanted: tuple[str, Mapping[str, Any]], registry: Registry) -> Any:
+        """The policy that is wanted, not yet used; None stands for the one in training."""
+        name, options = wanted
+        if not name:
+            return None
+        component = registry.component("policy", name)
+        try:
+            return component(structure(dict(options), component.Options, f"the settings of policy {name!r} for attempts"))
+        except Misfit as misfit:
+            raise UserError(misfit.text) from misfit
 
     def __call__(self, task: Task, count: int, temperature: float) -> RolloutGroup:
         sampling = Sampling(temperature, self.config.max_new_tokens, derive(self.config.seed, "attempts", task.id))

@@ -83,10 +83,18 @@ def run(
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Short for --set seed=N.")] = None,
     steps: Annotated[int | None, typer.Option("--steps", metavar="N", help="Short for --set steps=N.")] = None,
     block: Block = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check the settings and print what the run would take; loads no model, writes nothing.")
+    ] = False,
 ) -> None:
     """Train, and evolve the tasks. Stopped anywhere, it goes on with `coevolve resume`."""
     short = [f"{key}={value}" for key, value in (("seed", seed), ("steps", steps)) if value is not None]
     settings, registry = _prepare(recipe, config, [*(sets or ()), *short], block or ())
+    if dry_run:
+        from .plan import plan
+
+        print("\n".join(plan(settings, registry).lines))
+        return
     from .run import start
 
     folder = out or _new_folder(config.stem if config else recipe)

@@ -113,7 +113,7 @@ def test_attempts_are_fresh_and_repeat_for_one_seed(registry: Registry) -> None:
     config = settings(registry)
     roller, trainer = Roller(ROOM, Limits(20, 5.0, 1), Clock()), TabularTrainer(TabularTrainer.Options())
     try:
-        attempts = Attempting(roller, trainer, config)
+        attempts = Attempting(roller, trainer, config, TabularPolicy(TabularPolicy.Options(strong=0.0, weak=0.0)))
         groups = [attempts(TASK, 8, 1.0) for _ in range(2)]
         assert groups[0] == groups[1]
         assert len({repr(trajectory.messages) for trajectory in groups[0].trajectories}) > 1
