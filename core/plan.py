@@ -176,8 +176,8 @@ def shape(model: str) -> Shape | None:
     try:
         found = AutoConfig.from_pretrained(file.parent, trust_remote_code=False)
         with torch.device("meta"):
-            model: Any = AutoModelForCausalLM.from_config(found, trust_remote_code=False)  # type: ignore[no-untyped-call]  # theirs
-        parameters = sum(p.numel() for p in model.parameters())
+            built: Any = AutoModelForCausalLM.from_config(found, trust_remote_code=False)  # type: ignore[no-untyped-call]  # theirs
+        parameters = sum(p.numel() for p in built.parameters())
     except Exception as error:  # a reader of foreign files may raise anything
         raise UserError(f"{file} cannot be read as a model's config ({type(error).__name__}); name another policy.model") from error
     text = found.get_text_config()

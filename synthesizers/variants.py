@@ -64,7 +64,10 @@ class Kept:
 
 
 def turns(one: Solved, several: bool) -> Kept | None:
-    """The turns of a task. Its query's paragraphs are their words; None when there are not as many. Else all is one turn."""
+    """The turns of a task in which something is done, with their words: the query's paragraphs. None when they cannot be told apart.
+
+    Words of a turn in which nothing is done yet (the user leaves something open) belong to the next turn in which something is.
+    """
     if len(one.steps) != len(one.task.solution):
         return None
     if not several:
@@ -72,7 +75,11 @@ def turns(one: Solved, several: bool) -> Kept | None:
     numbers = sorted({action.turn for action in one.task.solution})
     groups = tuple(tuple(i for i, action in enumerate(one.task.solution) if action.turn == number) for number in numbers)
     texts = tuple(part.strip() for part in one.task.query.split("\n\n") if part.strip())
-    return Kept(one, texts, groups) if len(texts) == len(groups) else None
+    if len(texts) != len(groups):
+        if len(texts) != numbers[-1] + 1:
+            return None
+        texts = tuple("\n".join(texts[before + 1 : number + 1]) for before, number in zip([-1, *numbers], numbers, strict=False))
+    return Kept(one, texts, groups)
 
 
 def spoken(value: Any) -> re.Pattern[str]:

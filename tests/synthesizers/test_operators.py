@@ -7,10 +7,11 @@ from typing import Any
 import attrs
 import pytest
 
-from coevolve import Action, CandidateTask, Environment, Feedback, Signal, Task, TaskPool
+from coevolve import Action, CandidateTask, Environment, Feedback, Signal, Step, Task, TaskPool
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
+from coevolve.synthesizers.links import Solved
 from coevolve.synthesizers.operators import Operators, OperatorsOptions
-from coevolve.synthesizers.variants import OPERATORS, spoken
+from coevolve.synthesizers.variants import OPERATORS, spoken, turns
 from coevolve.testing import Stockroom, StockroomOptions, check_synthesizer, make_feedback, make_task
 from coevolve.testing.checks import replay
 
@@ -155,3 +156,23 @@ def test_an_unknown_operator_is_refused() -> None:
     with pytest.raises(ValueError, match="Length"):
         OperatorsOptions(operators=())
     assert set(OperatorsOptions().operators) == set(OPERATORS)
+
+
+@pytest.mark.parametrize(
+    ("query", "numbers", "texts"),
+    [
+        ("a\n\nb", (0, 0, 1), ("a", "b")),
+        ("a\n\nb\n\nc", (0, 2), ("a", "b\nc")),
+        ("a\n\nb", (0, 2), ("a", "b")),
+        ("a\n\nb\n\nc", (0, 1), None),
+        ("a", (0, 1), None),
+    ],
+)
+def test_words_belong_to_the_turn_in_which_they_are_acted_on(query: str, numbers: tuple[int, ...], texts: tuple[str, ...] | None) -> None:
+    actions = [Action("f", {"n": n}, turn) for n, turn in enumerate(numbers)]
+    one = Solved(make_task(query=query, solution=actions), tuple(Step(action, "") for action in actions), ())
+    kept = turns(one, several=True)
+    assert (kept.texts if kept else None) == texts
+    whole = turns(one, several=False)
+    assert whole is not None and whole.groups == (tuple(range(len(numbers))),)
+    assert turns(Solved(one.task, one.steps[:-1], ()), several=True) is None
