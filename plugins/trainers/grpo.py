@@ -101,7 +101,7 @@ class Grpo:
         """One optimiser step (or `num_iterations`) for each of the loop's remaining iterations."""
         if loop.iteration and resume_from is None:
             raise CoevolveError(f"the loop stands at iteration {loop.iteration}, but there is no checkpoint to go on from")
-        if loop.iteration >= loop.steps:
+        if loop.iteration >= loop.steps and resume_from is None:
             return
         with quiet():
             self._trainer = self._build(loop, resume_from)

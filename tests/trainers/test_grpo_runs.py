@@ -41,6 +41,21 @@ def test_three_and_three_is_six(grpo: Callable[..., Any], tmp_path: Path, option
     assert whole._trainer._get_learning_rate() == again._trainer._get_learning_rate()
 
 
+@pytest.mark.parametrize("options", [{}, {"lora_rank": 4}])
+def test_a_finished_run_taken_up_again_gives_the_trained_policy(grpo: Callable[..., Any], tmp_path: Path, options: dict[str, Any]) -> None:
+    whole, loop = grpo(steps=2, learning_rate=0.01, **options)
+    whole.train(loop, None)
+    whole.save_policy(tmp_path / "first")
+    again, resumed = grpo(steps=2, learning_rate=0.01, **options)
+    again.save_policy(tmp_path / "untrained")
+    resumed.iteration = 2
+    again.train(resumed, loop.committed[0][1])
+    again.save_policy(tmp_path / "second")
+    assert resumed.groups == {}
+    saved = {name: (tmp_path / name / "model.safetensors").read_bytes() for name in ("first", "second", "untrained")}
+    assert saved["second"] == saved["first"] != saved["untrained"]
+
+
 def test_the_policy_learns_what_is_rewarded(grpo: Callable[..., Any]) -> None:
     trainer, loop = grpo(batch=4, rollouts=8, steps=10, learning_rate=0.02, beta=0.01)
 
@@ -164,10 +179,10 @@ def test_an_interrupt_passes_through(grpo: Callable[..., Any]) -> None:
 
 
 def test_nothing_is_left_to_do_and_nothing_to_go_on_from(grpo: Callable[..., Any]) -> None:
-    trainer, loop = grpo(steps=2)
-    loop.iteration = 2
-    trainer.train(loop, Path("anywhere"))
+    trainer, loop = grpo(steps=0)
+    trainer.train(loop, None)
     assert loop.groups == {}
+    trainer, loop = grpo(steps=2)
     loop.iteration = 1
     with pytest.raises(CoevolveError, match="no checkpoint to go on from"):
         trainer.train(loop, None)
