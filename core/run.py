@@ -22,8 +22,8 @@ from .clock import Clock
 from .config import Chosen, Config, dump_toml, load_config
 from .contracts import NeedsEnvironment
 from .episodes import Limits, Roller
-from .errors import CoevolveError, UserError, did_you_mean
-from .guard import Guard
+from .errors import CoevolveError, UserError
+from .guard import Guard, check_split, tasks_of
 from .loop import Loop
 from .model import TaskPool
 from .randomness import generator
@@ -131,8 +131,7 @@ def build(config: Config, registry: Registry, folder: Path, clock: Clock) -> "pa
 
     environment = make("environment", config.environment)
     for split in (config.train_split, config.evaluation.split):
-        if split not in environment.splits():
-            raise UserError(f"environment {config.environment.name!r} has no split {split!r}{did_you_mean(split, environment.splits())}")
+        check_split(environment, split)
     policy = make("policy", config.policy)
     if isinstance(policy, NeedsEnvironment):
         policy.bind(environment)
@@ -153,7 +152,7 @@ def build(config: Config, registry: Registry, folder: Path, clock: Clock) -> "pa
         detectors=[make("signal", chosen) for chosen in config.signals],
         synthesizer=make("synthesizer", config.synthesizer) if config.synthesizer else None,
         validators=[make("validator", chosen) for chosen in config.validators],
-        held_out=tuple(environment.tasks(config.evaluation.split)),
+        held_out=tasks_of(environment, config.evaluation.split),
         pool=TaskPool(()),
     )
 
