@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
 import pytest
 import torch
 
-from coevolve import CoevolveError, Sampling, Task, Trajectory
+from coevolve import CoevolveError, Sampling, Task, Trajectory, UserError
 from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
+from coevolve.plugins.trainers.grpo import Grpo, GrpoOptions
 
 
 def weights(trainer: Any) -> dict[str, torch.Tensor]:
@@ -199,3 +201,12 @@ def test_it_writes_nothing_and_leaves_the_settings(
     trainer.train(loop, None)
     assert capfd.readouterr() == ("", "") and not caplog.records
     assert (chatter.get_verbosity(), chatter.is_progress_bar_enabled()) == before
+
+
+def test_a_model_that_cannot_chat_is_refused_before_anything_is_written(tiny: Any, tmp_path: Path) -> None:
+    folder = tiny.save(tmp_path / "model")
+    (folder / "chat_template.jinja").unlink()
+    run = SimpleNamespace(seed=0, steps=1, batch=1, rollouts=2, temperature=1.0, folder=tmp_path / "run")
+    with pytest.raises(UserError, match="has no chat template"):
+        Grpo(GrpoOptions()).setup(TransformersPolicy(TransformersOptions(model=str(folder))), run)
+    assert not (tmp_path / "run").exists()
