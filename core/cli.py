@@ -305,15 +305,19 @@ def _new_folder(name: str) -> Path:
 
 @contextmanager
 def _resumable(folder: Path) -> Iterator[None]:
-    """Say how to go on when a run is interrupted or a fault stops it."""
+    """Say how to go on when a run is interrupted or a fault stops it; before its folder holds anything, there is nothing to go on with."""
+
+    def how() -> str:
+        return f"; go on with: coevolve resume {folder}" if (folder / "config.toml").is_file() else ""
+
     try:
         yield
     except UserError:
         raise
     except CoevolveError as error:
-        raise typer.Exit(_fail(3, f"{error}; go on with: coevolve resume {folder}")) from error
+        raise typer.Exit(_fail(3, f"{error}{how()}")) from error
     except KeyboardInterrupt:
-        raise typer.Exit(_fail(130, f"stopped; go on with: coevolve resume {folder}")) from None
+        raise typer.Exit(_fail(130, f"stopped{how()}")) from None
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -174,7 +174,10 @@ class Trainer(Component, Protocol):
         """Load what is needed for training `policy`; raise UserError for a model that cannot be trained."""
 
     def train(self, loop: LoopState, resume_from: Path | None) -> None:
-        """Do `loop.steps - loop.iteration` iterations. `resume_from` is a folder that `commit` was called with."""
+        """Do `loop.steps - loop.iteration` iterations, from the state in `resume_from`, a folder that `commit` was called with.
+
+        With none left to do it only takes up that state, so that `policy` and `save_policy` give the policy as trained.
+        """
 
     def policy(self) -> Policy:
         """The policy as trained so far, for evaluation; valid inside `loop.after` and after `train`."""

@@ -21,7 +21,8 @@ from attrs import frozen
 from .attempts import Attempting
 from .config import Chosen, Config
 from .contracts import Installable, NeedsPolicy
-from .errors import UserError, did_you_mean
+from .errors import UserError
+from .guard import check_split, tasks_of
 from .registry import Registry
 
 GB = 10**9
@@ -116,12 +117,12 @@ def _parts(config: Config) -> Iterator[tuple[str, Chosen]]:
 
 
 def _counts(config: Config, environment: Any, ready: bool) -> Iterator[str]:
-    for split in (config.train_split, config.evaluation.split):
-        if split not in environment.splits():
-            raise UserError(f"environment {config.environment.name!r} has no split {split!r}{did_you_mean(split, environment.splits())}")
+    splits = (config.train_split, config.evaluation.split)
+    for split in splits:
+        check_split(environment, split)
     rows = config.batch * config.rollouts
     yield f"rollouts: {config.steps * rows:,} ({config.steps} iterations x {config.batch} tasks x K {config.rollouts})"
-    sizes = {split: len(environment.tasks(split)) for split in (config.train_split, config.evaluation.split)} if ready else {}
+    sizes = {split: len(tasks_of(environment, split)) for split in splits} if ready else {}
     initial = _some(config.initial_tasks, sizes.get(config.train_split))
     yield f"initial tasks: {initial if initial is not None else f'all of {config.train_split}'}"
     evaluated = _evaluated(config, sizes.get(config.evaluation.split))

@@ -31,7 +31,7 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
     "folder is a file": (["run", *FAST, "--out", "fast.toml"], ["fast.toml", "--out"]),
     "folder below a file": (["run", *FAST, "--out", "fast.toml/run"], ["cannot write the run in fast.toml/run"]),
     "unknown train split": (["run", *FAST, "--set", "train_split=trian"], ["no split 'trian' (did you mean 'train'?)"]),
-    "unknown split": (["eval", *FAST, "--split", "tset"], ["unknown split 'tset' (did you mean 'test'?)"]),
+    "unknown split": (["eval", *FAST, "--split", "tset"], ["has no split 'tset' (did you mean 'test'?)"]),
     "unknown mode": (["eval", *FAST, "--mode", "gready"], ["--mode", "gready", "greedy"]),
     "unknown environment": (["eval", *FAST, "--env", "stokroom"], ["unknown environment 'stokroom' (did you mean 'stockroom'?)"]),
     "no such model": (["eval", *FAST, "--model", "nowhere"], ["nowhere holds no table.json"]),
