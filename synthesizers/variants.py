@@ -281,6 +281,9 @@ class Variants:
     def _draw(self, trip: Trip, tool: str, argument: Argument) -> Any:
         if bool in argument.types and not argument.choices:
             return self.rng.random() < 0.5
+        used = self.values.used(tool, argument)
+        if used and not argument.choices and self.rng.random() < 0.5:
+            return self.rng.choice(used)  # what people asked for in this place reads better than any word of this request
         return self.values.draw(trip.start, tool, argument, self.rng, beyond=True)
 
 

@@ -57,14 +57,31 @@ def test_swap_changes_one_value_in_words_and_calls() -> None:
         assert next(iter(changed)) in literals
 
 
-@pytest.mark.parametrize(("operator", "end"), [("suffix", slice(0, None)), ("prefix", slice(None, None, -1))])
-def test_suffix_and_prefix_keep_the_parents_calls(operator: str, end: slice) -> None:
+def test_suffix_and_prefix_keep_the_parents_calls() -> None:
     known = {task.id: task for task in ROOM.tasks("train")}
-    for candidate in make(ROOM, make_feedback(list(known.values())), operator):
-        solution, parent = candidate.task.solution[end], known[candidate.task.origin.parents[0]].solution[end]
-        assert len(solution) > len(parent)
-        acts = [a for a in parent if not a.name.endswith(("find", "count"))]
-        assert [a for a in solution if a in acts][: len(acts)] == acts
+
+    def acts(task: Task) -> list[Action]:
+        return [action for action in task.solution if not action.name.endswith(("find", "count"))]
+
+    for candidate in make(ROOM, make_feedback(list(known.values())), "suffix"):
+        ours, theirs = candidate.task, known[candidate.task.origin.parents[0]]
+        assert acts(ours)[: len(acts(theirs))] == acts(theirs)
+        assert len(ours.solution) > len(theirs.solution)
+    for candidate in make(ROOM, make_feedback(list(known.values())), "prefix"):
+        ours, theirs = candidate.task, known[candidate.task.origin.parents[0]]
+        # A count that is handed on is another one where the new calls changed the stock.
+        assert names(acts(ours))[len(acts(ours)) - len(acts(theirs)) :] == names(acts(theirs))
+        assert len(ours.solution) > len(theirs.solution)
+
+
+def test_what_was_handed_on_follows_the_world() -> None:
+    """With more in the stock, the count that is printed on labels is the new one."""
+    task = next(t for t in ROOM.tasks("train") if names(t.solution) == ["catalog.find", "stock.count", "catalog.find", "label.print"])
+    found = make(ROOM, make_feedback(ROOM.tasks("train"), signals=[Signal("rare", task.id, 9, 1.0)]), "prefix", 20, signalled=1.0)
+    added = [c.task for c in found if "stock.add" in names(c.task.solution)]
+    assert added
+    amount = task.solution[-1].arguments["amount"]
+    assert all(other.solution[-1].arguments["amount"] != amount and replay(ROOM, other)[1] == 1.0 for other in added)
 
 
 def test_tasks_of_one_world_are_recombined() -> None:
