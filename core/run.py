@@ -33,6 +33,9 @@ from .summary import summarize
 
 VERSIONED = ("coevolve", "torch", "transformers", "trl", "peft", "accelerate", "datasets", "numpy", "safetensors", "attrs", "pluggy")
 
+FULL = (os.strerror(errno.ENOSPC), "disk is full", "unexpected pos")
+"""How libraries that write weights report a full disk in errors of their own; the last is how torch's archive writer does."""
+
 
 @frozen
 class RunSettings:
@@ -214,8 +217,7 @@ def disk_told(folder: Path) -> Iterator[None]:
         raise
     except Exception as error:
         number = error.errno if isinstance(error, OSError) else None
-        # Libraries that write weights report a full disk in errors of their own.
-        if number in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error) or "disk is full" in str(error):
+        if number in (errno.ENOSPC, errno.EDQUOT) or any(words in str(error) for words in FULL):
             raise CoevolveError(f"the disk of {folder} is full: free space") from error
         if number in (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR) and str(folder) in str(getattr(error, "filename", "")):
             raise UserError(f"cannot write the run in {folder}: {os.strerror(number)}; choose another --out") from error
