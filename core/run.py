@@ -51,7 +51,9 @@ class RunSettings:
 
 def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
     """Begin a run in `folder` (new or empty) and carry it to its end; returns the summary that the final table shows."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is a file: choose another --out")
+    if folder.exists() and any(folder.iterdir()):
         raise UserError(f"{folder} is not empty: choose another --out, or go on with it: coevolve resume {folder}")
     clock = Clock()
     make_loop = build(config, registry, folder, clock)  # what is missing shows before anything is written
@@ -219,6 +221,8 @@ def disk_told(folder: Path) -> Iterator[None]:
         number = error.errno if isinstance(error, OSError) else None
         if number in (errno.ENOSPC, errno.EDQUOT) or any(words in str(error) for words in FULL):
             raise CoevolveError(f"the disk of {folder} is full: free space") from error
-        if number in (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR) and str(folder) in str(getattr(error, "filename", "")):
+        if number in (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.ENOENT) and str(folder) in str(
+            getattr(error, "filename", "")
+        ):
             raise UserError(f"cannot write the run in {folder}: {os.strerror(number)}; choose another --out") from error
         raise
