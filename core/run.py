@@ -34,6 +34,9 @@ from .summary import summarize
 
 VERSIONED = ("coevolve", "torch", "transformers", "trl", "peft", "accelerate", "datasets", "numpy", "safetensors", "attrs", "pluggy")
 
+FULL = (os.strerror(errno.ENOSPC), "disk is full", "unexpected pos")
+"""How libraries that write weights report a full disk in errors of their own; the last is how torch's archive writer does."""
+
 
 @frozen
 class RunSettings:
@@ -49,7 +52,9 @@ class RunSettings:
 
 def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
     """Begin a run in `folder` (new or empty) and carry it to its end; returns the summary that the final table shows."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is a file: choose another --out")
+    if folder.exists() and any(folder.iterdir()):
         raise UserError(f"{folder} is not empty: choose another --out, or go on with it: coevolve resume {folder}")
     clock = Clock()
     make_loop = build(config, registry, folder, clock)  # what is missing shows before anything is written
@@ -220,9 +225,10 @@ def disk_told(folder: Path) -> Iterator[None]:
         raise
     except Exception as error:
         number = error.errno if isinstance(error, OSError) else None
-        # Libraries that write weights report a full disk in errors of their own.
-        if number in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error) or "disk is full" in str(error):
+        if number in (errno.ENOSPC, errno.EDQUOT) or any(words in str(error) for words in FULL):
             raise CoevolveError(f"the disk of {folder} is full: free space") from error
-        if number in (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR) and str(folder) in str(getattr(error, "filename", "")):
+        if number in (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.ENOENT) and str(folder) in str(
+            getattr(error, "filename", "")
+        ):
             raise UserError(f"cannot write the run in {folder}: {os.strerror(number)}; choose another --out") from error
         raise

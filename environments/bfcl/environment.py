@@ -71,7 +71,15 @@ class Bfcl:
 
     @cached_property
     def _tasks(self) -> dict[int, Task]:
-        return {task.payload["scenario"]: task for task in tasks(self.apis, self.options.category)}
+        try:
+            found = {task.payload["scenario"]: task for task in tasks(self.apis, self.options.category)}
+            if found:
+                return found
+            why = "it holds no task"
+        except (ValueError, LookupError, AttributeError, TypeError, SyntaxError) as error:  # a file that is cut off, of data or of code
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+        folder = self.apis.folder
+        raise UserError(f"the copy of BFCL in {folder} is damaged ({why}): delete that folder, then run: coevolve env setup bfcl")
 
     @cached_property
     def _splits(self) -> dict[str, list[int]]:
