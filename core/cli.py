@@ -83,10 +83,18 @@ def run(
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Short for --set seed=N.")] = None,
     steps: Annotated[int | None, typer.Option("--steps", metavar="N", help="Short for --set steps=N.")] = None,
     block: Block = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check the settings and print what the run would take; loads no model, writes nothing.")
+    ] = False,
 ) -> None:
     """Train, and evolve the tasks. Stopped anywhere, it goes on with `coevolve resume`."""
     short = [f"{key}={value}" for key, value in (("seed", seed), ("steps", steps)) if value is not None]
     settings, registry = _prepare(recipe, config, [*(sets or ()), *short], block or ())
+    if dry_run:
+        from .plan import plan
+
+        print("\n".join(plan(settings, registry).lines))
+        return
     from .run import start
 
     folder = out or _new_folder(config.stem if config else recipe)
@@ -297,15 +305,19 @@ def _new_folder(name: str) -> Path:
 
 @contextmanager
 def _resumable(folder: Path) -> Iterator[None]:
-    """Say how to go on when a run is interrupted or a fault stops it."""
+    """Say how to go on when a run is interrupted or a fault stops it; before its folder holds anything, there is nothing to go on with."""
+
+    def how() -> str:
+        return f"; go on with: coevolve resume {folder}" if (folder / "config.toml").is_file() else ""
+
     try:
         yield
     except UserError:
         raise
     except CoevolveError as error:
-        raise typer.Exit(_fail(3, f"{error}; go on with: coevolve resume {folder}")) from error
+        raise typer.Exit(_fail(3, f"{error}{how()}")) from error
     except KeyboardInterrupt:
-        raise typer.Exit(_fail(130, f"stopped; go on with: coevolve resume {folder}")) from None
+        raise typer.Exit(_fail(130, f"stopped{how()}")) from None
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import tomli_w
 from attrs import Factory, field, frozen
-from attrs.validators import and_, ge, gt, le, min_len
+from attrs.validators import and_, ge, gt, le, lt, min_len
 
 from .errors import UserError, did_you_mean
 from .layers import MANY, ONE, layers, merge, recipes, source
@@ -66,9 +66,9 @@ class PluginChoice:
 class Config:
     """The resolved configuration of a run. An iteration is one batch of rollouts with its GRPO update."""
 
-    seed: int = field(default=0, validator=ge(0))
+    seed: int = field(default=0, validator=and_(ge(0), lt(2**32)))
     """Feeds every random draw of the run."""
-    steps: int = field(default=60, validator=ge(0))
+    steps: int = field(default=60, validator=and_(ge(0), le(1_000_000)))
     """Iterations in all."""
     evolve_every: int = field(default=10, validator=ge(1))
     """Iterations between evolutions of the task pool (paper: 10)."""

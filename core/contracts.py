@@ -4,7 +4,7 @@ Options come from the component's own table of the run's configuration; unknown 
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -89,7 +89,8 @@ class Environment(Component, Protocol):
     def compose(self, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
         """A task that begins where `start` begins and is solved by the steps' actions, in the environment's own format.
 
-        Without a `query` the environment words the request itself; None when it cannot.
+        Without a `query` the environment words the request itself; None when it cannot. Where tasks have several user turns, the paragraphs
+        of a `query` are the turns' requests.
         """
 
     def keys(self, task: Task) -> TaskKeys:
@@ -173,7 +174,10 @@ class Trainer(Component, Protocol):
         """Load what is needed for training `policy`; raise UserError for a model that cannot be trained."""
 
     def train(self, loop: LoopState, resume_from: Path | None) -> None:
-        """Do `loop.steps - loop.iteration` iterations. `resume_from` is a folder that `commit` was called with."""
+        """Do `loop.steps - loop.iteration` iterations, from the state in `resume_from`, a folder that `commit` was called with.
+
+        With none left to do it only takes up that state, so that `policy` and `save_policy` give the policy as trained.
+        """
 
     def policy(self) -> Policy:
         """The policy as trained so far, for evaluation; valid inside `loop.after` and after `train`."""
@@ -211,6 +215,25 @@ class Validator(Component, Protocol):
     """The pool's door: a task earns its place by execution."""
 
     def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict: ...
+
+
+class Attempts(Protocol):
+    """Rolls a task out with a policy, in fresh episodes."""
+
+    def __call__(self, task: Task, count: int, temperature: float) -> RolloutGroup:
+        """`count` attempts at `task`; the draw is a function of the run's seed and the task's id. Infrastructure faults have no score."""
+
+
+@runtime_checkable
+class NeedsPolicy(Protocol):
+    """A validator that lets a policy try tasks."""
+
+    @property
+    def wanted_policy(self) -> tuple[str, Mapping[str, Any]]:
+        """Name and options of the policy that is to try; the name "" stands for the one in training, as trained so far."""
+
+    def bind_attempts(self, attempts: Attempts) -> None:
+        """Called once, before the first validation."""
 
 
 class RunInfo(Protocol):

@@ -60,6 +60,8 @@ class _Batch:
             try:
                 with nullcontext() if self.watch else watch.calling():
                     result = self.functions[number]()
+            except SystemExit as error:  # of the environment's own; it may not end the run, and unseen at that
+                result = InfrastructureFault(f"it tried to end the program ({error!r})")
             except BaseException as error:  # noqa: BLE001 - handed to the caller, whatever it is
                 result = error
             if not self.settle(number, result):

@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 from attrs import define, field, frozen
 
+from . import answers
 from .clock import Clock
 from .contracts import Conversation, Environment, Episode, Policy
 from .deadline import DeadlinePool
@@ -82,13 +83,16 @@ class Roller:
         return results
 
     def _open(self, policy: Policy, rows: Sequence[_Rollout]) -> None:
-        for row, episode in zip(rows, self._call("open", rows, lambda row: self.environment.open(row.task)), strict=True):
+        for row, episode in zip(rows, self._call("open", rows, self._opened), strict=True):
             if episode is not None:
                 row.episode = episode
         with self.clock.part("generation"):
             for row in rows:
                 if row.episode is not None:
                     row.conversation = policy.begin(row.task, row.episode.messages, row.episode.tools, row.row)
+
+    def _opened(self, row: _Rollout) -> Episode:
+        return answers.episode(self.environment.open(row.task))
 
     def _advance(self, policy: Policy, live: Sequence[_Rollout], sampling: Sampling) -> None:
         with self.clock.part("generation"):
@@ -99,7 +103,7 @@ class Roller:
             else:
                 row.text = text
         wrote = [row for row in live if not row.done]
-        seen = self._call("step", wrote, lambda row: row.episode.step(row.text))
+        seen = self._call("step", wrote, lambda row: answers.observation(row.episode.step(row.text)))
         with self.clock.part("generation"):
             for row, observation in zip(wrote, seen, strict=True):
                 if observation is not None:
@@ -120,18 +124,15 @@ class Roller:
 
     def _score(self, rows: Sequence[_Rollout]) -> None:
         whole = [row for row in rows if not row.broken]
-        for row, score in zip(whole, self._call("score", whole, lambda row: row.episode.score()), strict=True):
-            if score is not None and not 0.0 <= score <= 1.0:
-                row.break_("score", ValueError(f"{score!r} is not in [0, 1]"))
-            elif score is not None:
-                row.score = float(score)
+        for row, score in zip(whole, self._call("score", whole, lambda row: answers.score(row.episode.score())), strict=True):
+            row.score = score
 
     def _trajectories(self, rows: Sequence[_Rollout], iteration: int) -> list[Trajectory]:
         bare = {row.row: self._trajectory(row, iteration) for row in rows}
         whole = [row for row in rows if not row.broken]
-        patterns = self._call("patterns", whole, lambda row: self.environment.patterns(bare[row.row]))
+        patterns = self._call("patterns", whole, lambda row: answers.patterns(self.environment.patterns(bare[row.row])))
         for row, names in zip(whole, patterns, strict=True):
-            bare[row.row] = self._trajectory(row, iteration) if names is None else attrs.evolve(bare[row.row], patterns=tuple(names))
+            bare[row.row] = self._trajectory(row, iteration) if names is None else attrs.evolve(bare[row.row], patterns=names)
         return list(bare.values())
 
     @staticmethod

@@ -10,7 +10,8 @@ from .clock import Clock
 from .config import Config
 from .contracts import NeedsEnvironment, Policy
 from .episodes import Limits, Roller
-from .errors import UserError, did_you_mean
+from .errors import InfrastructureFault, UserError
+from .guard import check_split, tasks_of
 from .model import Outcome, Sampling, Task, Trajectory
 from .randomness import derive, generator
 from .registry import Registry
@@ -75,7 +76,7 @@ def evaluate(
 ) -> EvaluationReport:
     """Roll out `count` of the tasks (0: all; the same ones for every run, so that runs compare), `samples` times each.
 
-    `mode` is "greedy" (temperature 0) or "sampled" (the training temperature).
+    `mode` is "greedy" (temperature 0) or "sampled" (the training temperature). Raises InfrastructureFault when no rollout has a score.
     """
     chosen = list(tasks)
     if 0 < count < len(chosen):
@@ -90,13 +91,17 @@ def evaluate(
         groups = roller.roll(policy, chosen[n : n + width], samples, sampling, 0)
         found += [t for group in groups for t in group.trajectories]
     scored = [t for t in found if t.score is not None]
+    if not scored:
+        raise InfrastructureFault(
+            f"none of the {len(found)} rollouts on {config.evaluation.split} has a score; the first: {found[0].fault}"
+        )
     return EvaluationReport(
         environment=config.environment.name,
         split=config.evaluation.split,
         mode=mode,
         tasks=len(chosen),
         samples=samples,
-        success=sum(t.success for t in scored) / len(scored) if scored else 0.0,
+        success=sum(t.success for t in scored) / len(scored),
         faults=len(found) - len(scored),
         policy_faults=sum(t.outcome is Outcome.POLICY_FAULT for t in found),
         first=tuple(found[:4]),
@@ -106,13 +111,12 @@ def evaluate(
 def run_eval(config: Config, registry: Registry, *, tasks: int = 0, mode: str = "greedy", samples: int = 1) -> EvaluationReport:
     """`coevolve eval`: build the environment and the policy of `config` and evaluate on `config.evaluation.split`."""
     environment: Any = registry.component("environment", config.environment.name)(config.environment.options)
-    if config.evaluation.split not in environment.splits():
-        raise UserError(f"unknown split {config.evaluation.split!r}{did_you_mean(config.evaluation.split, environment.splits())}")
+    check_split(environment, config.evaluation.split)
     policy: Any = registry.component("policy", config.policy.name)(config.policy.options)
     if isinstance(policy, NeedsEnvironment):
         policy.bind(environment)
     roller = Roller(environment, Limits(config.max_completions, config.step_timeout, config.workers), Clock())
     try:
-        return evaluate(roller, policy, environment.tasks(config.evaluation.split), mode, config, count=tasks, samples=samples)
+        return evaluate(roller, policy, tasks_of(environment, config.evaluation.split), mode, config, count=tasks, samples=samples)
     finally:
         roller.close()

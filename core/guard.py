@@ -5,12 +5,14 @@ is watched (`Guard.run`, `Guard.each`); its calls of the environment say when th
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, ClassVar, TypeVar, cast
 
+from . import answers
 from .contracts import Environment, Episode
 from .deadline import DeadlinePool, Watch
-from .errors import InfrastructureFault
+from .errors import CoevolveError, InfrastructureFault, UserError, did_you_mean
 from .model import Action, Description, Message, Observation, Step, Task, TaskKeys, Trajectory
 
 T = TypeVar("T")
@@ -22,6 +24,32 @@ def _guarded(watch: Watch, where: str, function: Callable[[], T]) -> T:
             return function()
     except Exception as error:
         raise InfrastructureFault(f"environment failed in {where}: {type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def _told(environment: Environment, what: str) -> Iterator[None]:
+    """The environment's own failure as one line; there is no deadline, because it may be fetching its data."""
+    try:
+        yield
+    except CoevolveError:
+        raise
+    except Exception as error:
+        raise InfrastructureFault(f"environment {environment.name!r} cannot tell its {what}: {type(error).__name__}: {error}") from error
+
+
+def check_split(environment: Environment, split: str) -> None:
+    """UserError for a split that there is not."""
+    with _told(environment, "splits"):
+        splits = tuple(environment.splits())
+    if split not in splits:
+        raise UserError(f"environment {environment.name!r} has no split {split!r}{did_you_mean(split, splits)}")
+
+
+def tasks_of(environment: Environment, split: str) -> tuple[Task, ...]:
+    """The tasks of a split; UserError or InfrastructureFault, one line, when it has none to give."""
+    check_split(environment, split)
+    with _told(environment, "tasks"):
+        return tuple(answers.tasks(environment.tasks(split)))
 
 
 class Guard:
@@ -60,10 +88,10 @@ class GuardedEpisode:
         self.tools: Sequence[dict[str, Any]] | None = episode.tools
 
     def step(self, text: str) -> Observation:
-        return _guarded(self._watch, "step", lambda: self._episode.step(text))
+        return _guarded(self._watch, "step", lambda: answers.observation(self._episode.step(text)))
 
     def score(self) -> float:
-        return _guarded(self._watch, "score", self._episode.score)
+        return _guarded(self._watch, "score", lambda: answers.score(self._episode.score()))
 
     def snapshot(self) -> Any:
         return _guarded(self._watch, "snapshot", self._episode.snapshot)
@@ -99,22 +127,22 @@ class GuardedEnvironment:
         return _guarded(self._watch, "splits", self._environment.splits)
 
     def tasks(self, split: str) -> Sequence[Task]:
-        return _guarded(self._watch, "tasks", lambda: self._environment.tasks(split))
+        return _guarded(self._watch, "tasks", lambda: answers.tasks(self._environment.tasks(split)))
 
     def open(self, task: Task) -> Any:
-        return GuardedEpisode(_guarded(self._watch, "open", lambda: self._environment.open(task)), self._watch)
+        return GuardedEpisode(_guarded(self._watch, "open", lambda: answers.episode(self._environment.open(task))), self._watch)
 
     def describe(self) -> Description:
-        return _guarded(self._watch, "describe", self._environment.describe)
+        return _guarded(self._watch, "describe", lambda: answers.description(self._environment.describe()))
 
     def patterns(self, trajectory: Trajectory) -> tuple[str, ...]:
-        return _guarded(self._watch, "patterns", lambda: self._environment.patterns(trajectory))
+        return _guarded(self._watch, "patterns", lambda: answers.patterns(self._environment.patterns(trajectory)))
 
     def script(self, actions: Sequence[Action]) -> tuple[str, ...]:
         return _guarded(self._watch, "script", lambda: self._environment.script(actions))
 
     def compose(self, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
-        return _guarded(self._watch, "compose", lambda: self._environment.compose(start, steps, task_id, query))
+        return _guarded(self._watch, "compose", lambda: answers.composed(self._environment.compose(start, steps, task_id, query)))
 
     def keys(self, task: Task) -> TaskKeys:
-        return _guarded(self._watch, "keys", lambda: self._environment.keys(task))
+        return _guarded(self._watch, "keys", lambda: answers.keys(self._environment.keys(task)))

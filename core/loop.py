@@ -19,6 +19,7 @@ from pathlib import Path
 
 from attrs import define, field
 
+from .checkpoints import seal
 from .clock import Clock, timed
 from .config import Config
 from .contracts import Policy, Sampler, SignalDetector, Synthesizer, Trainer, Validator
@@ -163,4 +164,5 @@ class Loop:
 
     def commit(self, iteration: int, folder: Path) -> None:
         """The trainer's files in `folder` are complete: a resume goes on from here."""
+        seal(folder)
         self.store.add_checkpoint(iteration, str(folder.relative_to(self.store.path.parent)))

@@ -9,7 +9,7 @@ import json
 import os
 import platform
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,14 @@ from typing import Any
 from attrs import frozen
 from filelock import FileLock, Timeout
 
+from .attempts import Attempting
+from .checkpoints import newest_whole
 from .clock import Clock
 from .config import Chosen, Config, dump_toml, load_config
-from .contracts import NeedsEnvironment
+from .contracts import NeedsEnvironment, NeedsPolicy
 from .episodes import Limits, Roller
-from .errors import CoevolveError, UserError, did_you_mean
-from .guard import Guard
+from .errors import CoevolveError, UserError
+from .guard import Guard, check_split, tasks_of
 from .loop import Loop
 from .model import TaskPool
 from .randomness import generator
@@ -31,6 +33,9 @@ from .store import Store
 from .summary import summarize
 
 VERSIONED = ("coevolve", "torch", "transformers", "trl", "peft", "accelerate", "datasets", "numpy", "safetensors", "attrs", "pluggy")
+
+FULL = (os.strerror(errno.ENOSPC), "disk is full", "unexpected pos")
+"""How libraries that write weights report a full disk in errors of their own; the last is how torch's archive writer does."""
 
 
 @frozen
@@ -47,7 +52,9 @@ class RunSettings:
 
 def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
     """Begin a run in `folder` (new or empty) and carry it to its end; returns the summary that the final table shows."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is a file: choose another --out")
+    if folder.exists() and any(folder.iterdir()):
         raise UserError(f"{folder} is not empty: choose another --out, or go on with it: coevolve resume {folder}")
     clock = Clock()
     make_loop = build(config, registry, folder, clock)  # what is missing shows before anything is written
@@ -56,7 +63,7 @@ def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
         with hold(folder):
             (folder / "config.toml").write_text(dump_toml(config))
             (folder / "versions.json").write_text(json.dumps(versions(registry), indent=1))
-            return drive(make_loop(store=Store(folder / "run.sqlite", create=True)), folder, None)
+            return drive(make_loop(store=Store(folder / "run.sqlite", create=True)), folder)
 
 
 def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[str, Any]:
@@ -67,13 +74,30 @@ def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[s
     config = load_config(registry, recipe=None, file=config_file, sets=sets)
     with disk_told(folder), hold(folder):
         make_loop = build(config, registry, folder, Clock())
-        store = Store(folder / "run.sqlite", create=True)
-        (folder / "config.toml").write_text(dump_toml(config))
-        return drive(make_loop(store=store), folder, store.checkpoint())
+        store = _store_of(folder)
+        with closing(store):
+            checkpoint, note = newest_whole(store, folder)
+            if checkpoint and config.steps < checkpoint[0]:
+                raise UserError(f"steps is {config.steps}, but {folder} has done {checkpoint[0]} iterations: set steps to that or more")
+            (folder / "config.toml").write_text(dump_toml(config))
+            return drive(make_loop(store=store), folder, checkpoint, note)
 
 
-def drive(loop: Loop, folder: Path, checkpoint: tuple[int, str] | None) -> dict[str, Any]:
-    """Let the trainer drive the loop from `checkpoint` (None: from the beginning), write the policy and the summary."""
+def _store_of(folder: Path) -> Store:
+    """The store of a run that is taken up again. It is made anew where the run was stopped before it had one."""
+    path, checkpoints = folder / "run.sqlite", folder / "checkpoints"
+    lost = not path.exists() or path.stat().st_size == 0
+    if lost and checkpoints.is_dir() and any(checkpoints.iterdir()):
+        again = f"coevolve run --config {folder / 'config.toml'} --out OTHER"
+        raise UserError(f"{folder} has checkpoints, but its {path.name} is lost: restore it from a copy, or begin again: {again}")
+    return Store(path, create=True)
+
+
+def drive(loop: Loop, folder: Path, checkpoint: tuple[int, str] | None = None, note: str | None = None) -> dict[str, Any]:
+    """Let the trainer drive the loop from `checkpoint` (None: from the beginning), write the policy and the summary.
+
+    `note` is a diagnosis that the observers are told first.
+    """
     clock, store, config, notify = loop.clock, loop.store, loop.config, loop.registry.notify
     with clock.part("start"):
         store.roll_back(checkpoint[0] if checkpoint else -1)
@@ -81,9 +105,11 @@ def drive(loop: Loop, folder: Path, checkpoint: tuple[int, str] | None) -> dict[
             restore(loop, checkpoint[0])
     notify("coevolve_run_started", folder=folder, config=config.as_dict(), iteration=loop.iteration)
     try:
+        if note:
+            notify("coevolve_diagnosed", iteration=loop.iteration, text=note)
         if not checkpoint:
             begin(loop)
-        if loop.iteration < config.steps:
+        if checkpoint or loop.iteration < config.steps:  # after the last iteration the trainer still has weights to take up
             with clock.part("update"):  # the loop's own parts are counted apart; what is left of the trainer's time is this
                 loop.trainer.train(loop, folder / checkpoint[1] if checkpoint else None)
         with clock.part("store"):
@@ -111,8 +137,7 @@ def build(config: Config, registry: Registry, folder: Path, clock: Clock) -> "pa
 
     environment = make("environment", config.environment)
     for split in (config.train_split, config.evaluation.split):
-        if split not in environment.splits():
-            raise UserError(f"environment {config.environment.name!r} has no split {split!r}{did_you_mean(split, environment.splits())}")
+        check_split(environment, split)
     policy = make("policy", config.policy)
     if isinstance(policy, NeedsEnvironment):
         policy.bind(environment)
@@ -120,20 +145,25 @@ def build(config: Config, registry: Registry, folder: Path, clock: Clock) -> "pa
     with clock.part("start"):
         trainer.setup(policy, RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, folder))
     limits = Limits(config.max_completions, config.step_timeout, config.workers)
+    evaluator = Roller(environment, limits, Clock())
+    validators = [make("validator", chosen) for chosen in config.validators]
+    for validator in validators:
+        if isinstance(validator, NeedsPolicy):
+            validator.bind_attempts(Attempting.of(validator.wanted_policy, config, registry, evaluator, trainer))
     return partial(
         Loop,
         config=config,
         registry=registry,
         clock=clock,
         roller=Roller(environment, limits, clock),
-        evaluator=Roller(environment, limits, Clock()),
+        evaluator=evaluator,
         guard=Guard(environment, config.step_timeout),
         trainer=trainer,
         sampler=make("sampler", config.sampler),
         detectors=[make("signal", chosen) for chosen in config.signals],
         synthesizer=make("synthesizer", config.synthesizer) if config.synthesizer else None,
-        validators=[make("validator", chosen) for chosen in config.validators],
-        held_out=tuple(environment.tasks(config.evaluation.split)),
+        validators=validators,
+        held_out=tasks_of(environment, config.evaluation.split),
         pool=TaskPool(()),
     )
 
@@ -195,9 +225,10 @@ def disk_told(folder: Path) -> Iterator[None]:
         raise
     except Exception as error:
         number = error.errno if isinstance(error, OSError) else None
-        # Libraries that write weights report a full disk in errors of their own.
-        if number in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error) or "disk is full" in str(error):
+        if number in (errno.ENOSPC, errno.EDQUOT) or any(words in str(error) for words in FULL):
             raise CoevolveError(f"the disk of {folder} is full: free space") from error
-        if number in (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR) and str(folder) in str(getattr(error, "filename", "")):
+        if number in (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.ENOENT) and str(folder) in str(
+            getattr(error, "filename", "")
+        ):
             raise UserError(f"cannot write the run in {folder}: {os.strerror(number)}; choose another --out") from error
         raise

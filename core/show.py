@@ -31,9 +31,12 @@ def _show_run(store: Store, console: "Console") -> None:
         "SELECT iteration, split, mode, success, tasks FROM evaluations ORDER BY mode, iteration"
     ):
         console.print(f"after {iteration:>4} iterations, {split} {mode:8} success {success:.3f} of {tasks} tasks", highlight=False)
-    table = Table("task", "origin", "since", "attempts", "first", "last", "query", title="Tasks of the pool, the weakest first")
+    table = Table(title="Tasks of the pool, the weakest first", box=None, pad_edge=False, expand=True)
+    for name in ("task", "since", "attempts", "first", "last"):  # the id is what `coevolve show RUN TASK` takes: never cut
+        table.add_column(name, no_wrap=True, min_width=console.width // 4 if name == "task" else None)
+    table.add_column("query", no_wrap=True, overflow="ellipsis", ratio=1)
     for row in store.rows(
-        "SELECT t.id, t.origin, t.iteration, count(g.mean), "
+        "SELECT t.id, t.iteration, count(g.mean), "
         "(SELECT mean FROM groups WHERE task_id = t.id AND mean IS NOT NULL ORDER BY number LIMIT 1), "
         "(SELECT mean FROM groups WHERE task_id = t.id AND mean IS NOT NULL ORDER BY number DESC LIMIT 1) AS latest, t.query "
         "FROM tasks t LEFT JOIN groups g ON g.task_id = t.id GROUP BY t.id ORDER BY latest IS NULL, latest, t.number LIMIT 30"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import attrs
+from cattrs import BaseValidationError
 from cattrs.preconf.json import make_converter
 
 from .errors import CoevolveError, UserError
@@ -56,20 +57,39 @@ def to_json(thing: Any) -> str:
 
 
 def from_json(text: str, cls: type[R]) -> R:
-    """The domain object that `to_json` wrote."""
-    return _converter.structure(json.loads(text), cls)
+    """The domain object that `to_json` wrote; ValueError for any other text."""
+    try:
+        return _converter.structure(json.loads(text), cls)
+    except (BaseValidationError, TypeError, AttributeError) as error:
+        raise ValueError(f"this is no {cls.__name__}: {text[:80]}") from error
+
+
+FIXES = {
+    sqlite3.SQLITE_FULL: "free space",
+    sqlite3.SQLITE_BUSY: "close the other program that uses it",
+    sqlite3.SQLITE_READONLY: "make it and its folder writable",
+    sqlite3.SQLITE_CANTOPEN: "make it and its folder writable",
+}
+"""What helps, by SQLite's primary result code."""
+RESTORE = "restore it from a copy, or begin again with another --out"
 
 
 def _told(method: Callable[P, R]) -> Callable[P, R]:
-    """Turn SQLite's errors (disk full, read-only, not a database) into one line that names the file."""
+    """Turn SQLite's errors (disk full, read-only, not a database) and rows that are not ours into one line that names the file."""
 
     @wraps(method)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        where = f"cannot use the run's file {getattr(args[0], 'path', '')}"
         try:
             return method(*args, **kwargs)
         except sqlite3.Error as error:
-            store = args[0]
-            raise CoevolveError(f"cannot use the run's file {getattr(store, 'path', '')}: {error}; free space or mend it") from error
+            code = getattr(error, "sqlite_errorcode", None) or 0
+            if code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                raise UserError(f"{where}: {error}; {RESTORE}") from error
+            fix = FIXES.get(code & 0xFF)
+            raise CoevolveError(f"{where}: {error}" + (f"; {fix}" if fix else "")) from error
+        except ValueError as error:
+            raise UserError(f"{where}: {error}; {RESTORE}") from error
 
     return wrapped
 
@@ -184,10 +204,13 @@ class Store:
 
     # Going back and reading
 
+    def checkpoints(self) -> list[tuple[int, str]]:
+        """Iteration and folder of every checkpoint, the last one first; trainers keep the files of the last few only."""
+        return [(row[0], row[1]) for row in self.rows("SELECT iteration, folder FROM checkpoints ORDER BY iteration DESC")]
+
     def checkpoint(self) -> tuple[int, str] | None:
         """Iteration and folder of the last checkpoint."""
-        found = self.rows("SELECT iteration, folder FROM checkpoints ORDER BY iteration DESC LIMIT 1")
-        return (found[0][0], found[0][1]) if found else None
+        return next(iter(self.checkpoints()), None)
 
     @_told
     def roll_back(self, iteration: int) -> None:
@@ -196,6 +219,7 @@ class Store:
             for table in ROLLED_BACK:
                 self._db.execute(f"DELETE FROM {table} WHERE iteration > ?", (iteration,))
 
+    @_told
     def pool(self) -> TaskPool:
         """The newest pool."""
         tasks = tuple(from_json(row[0], Task) for row in self.rows("SELECT task FROM tasks ORDER BY number"))
@@ -209,8 +233,12 @@ class Store:
         for number, iteration, task in self.rows(
             f"SELECT number, iteration, task_id FROM groups WHERE iteration > ? {where} ORDER BY number", after, *values
         ):
-            found = self.rows("SELECT trajectory FROM trajectories WHERE group_number = ? ORDER BY position", number)
-            yield RolloutGroup(tasks[task], iteration, tuple(from_json(row[0], Trajectory) for row in found))
+            yield RolloutGroup(tasks[task], iteration, self._trajectories(number))
+
+    @_told
+    def _trajectories(self, group: int) -> tuple[Trajectory, ...]:
+        found = self.rows("SELECT trajectory FROM trajectories WHERE group_number = ? ORDER BY position", group)
+        return tuple(from_json(row[0], Trajectory) for row in found)
 
     def history(self) -> History:
         """The history of all stored groups."""

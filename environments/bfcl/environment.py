@@ -81,7 +81,17 @@ class Bfcl:
     @cached_property
     def _tasks(self) -> dict[str, Mapping[int, Task]]:
         """All tasks of all categories, by category and scenario; the splits need them all."""
-        return {category: scenarios(self.apis, category) for category in CATEGORIES}
+        return {category: self._read(category) for category in CATEGORIES}
+
+    def _read(self, category: str) -> Mapping[int, Task]:
+        try:
+            if found := scenarios(self.apis, category):
+                return found
+            why = "it holds no task"
+        except (ValueError, LookupError, AttributeError, TypeError, SyntaxError) as error:  # a file that is cut off, of data or of code
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+        folder, command = self.apis.folder, assets.command(self.apis.release)
+        raise UserError(f"the copy of BFCL in {folder} is damaged ({why}): delete that folder, then run: {command}")
 
     @cached_property
     def _splits(self) -> dict[str, list[int]]:

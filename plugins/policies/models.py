@@ -91,6 +91,10 @@ def device_and_dtype(device: str, dtype: str) -> tuple[str, Any]:
 
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(f"policy.device {device!r} cannot be used: {_line(error)}") from error
     known = {"float32": torch.float32, "bfloat16": torch.bfloat16}
     if dtype == "auto":
         able = device.startswith("cuda") and torch.cuda.is_bf16_supported()
@@ -113,9 +117,17 @@ def load_model(path: str, device: str, dtype: Any) -> Any:
             raise UserError(f"model {path!r} is incomplete: {len(missing)} weights are missing, {missing[0]} first; fetch it again")
         try:
             model.to(device).eval()
-        except (RuntimeError, AssertionError) as error:
+        except (RuntimeError, AssertionError) as error:  # no room on it, say
             raise UserError(f"policy.device {device!r} cannot be used: {_line(error)}") from error
     return model
+
+
+def check_config(path: str) -> None:
+    """UserError when the model's configuration cannot be read or is of no known architecture."""
+    from transformers import AutoConfig
+
+    with reading(path):
+        AutoConfig.from_pretrained(path, trust_remote_code=False)
 
 
 def load_tokenizer(path: str, chat_template: str = "") -> Any:

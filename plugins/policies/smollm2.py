@@ -83,6 +83,7 @@ def _convert(path: Path, folder: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    from ..quiet import quiet
     from .models import reading
 
     with reading(str(path)):
@@ -98,5 +99,6 @@ def _convert(path: Path, folder: Path) -> None:
     model = type(source)(config)
     model.load_state_dict(source.state_dict())
     model.generation_config.eos_token_id = model.generation_config.pad_token_id = tokenizer.eos_token_id
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    with quiet():
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)

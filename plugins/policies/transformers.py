@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from attrs import define, field, frozen
+from attrs.validators import ge
 
 from coevolve import Message, Sampling, Task, Tokens, hookimpl
 
@@ -29,7 +30,7 @@ class TransformersOptions:
     """A torch device; "auto" is the first GPU, else the CPU."""
     dtype: str = "auto"
     """"float32" or "bfloat16"; "auto" is bfloat16 on GPUs that have it, else float32 (slow CPUs lose fifty-fold with bfloat16)."""
-    max_context: int = 0
+    max_context: int = field(default=0, validator=ge(0))
     """Tokens of a whole conversation; 0 is the model's own limit."""
     chat_template: str = ""
     """File of a Jinja chat template to use instead of the model's; needed where that one rewrites earlier turns."""
@@ -107,6 +108,13 @@ class TransformersPolicy:
         from .models import device_and_dtype
 
         return device_and_dtype(self.options.device, self.options.dtype)
+
+    def check(self) -> None:
+        """Raise UserError for what can be told without loading the weights: files, chat template, device."""
+        from .models import check_config
+
+        check_config(self.path)
+        _ = self.chat, self.placement
 
     def load(self, dtype: Any = None) -> Any:
         """Another copy of the model, with weights in `dtype` (None: the dtype that it computes in)."""

@@ -19,8 +19,9 @@ class Progress:
     steps: int
     first: int
     """Iterations that were done before this process took the run up."""
-    started: float = field(factory=time.monotonic)
     iteration: int = 0
+    paced: float = 0.0
+    """When the first iteration of this process was done (monotonic seconds)."""
     reward: float = 0.0
     mixed: float = 0.0
     """Share of groups that hold unequal scores: only these teach."""
@@ -37,7 +38,7 @@ class Progress:
         self, iteration: int, groups: Sequence[RolloutGroup], metrics: Mapping[str, float], seconds: Mapping[str, float]
     ) -> None:
         means = [group.mean for group in groups if group.mean is not None]
-        self.iteration = iteration
+        self.iteration, self.paced = iteration, self.paced or time.monotonic()
         self.reward = sum(means) / len(means) if means else 0.0
         self.mixed = sum(len(set(group.scores)) > 1 for group in groups) / len(groups) if groups else 0.0
         self.faults += sum(len(group.trajectories) - len(group.scores) for group in groups)
@@ -48,9 +49,9 @@ class Progress:
 
     @property
     def remaining(self) -> float | None:
-        """Seconds left at the pace so far, None before the first iteration."""
-        done = self.iteration - self.first
-        return (time.monotonic() - self.started) / done * (self.steps - self.iteration) if done > 0 else None
+        """Seconds left at the pace since the first iteration, which pays for the start; None before its end."""
+        done = self.iteration - self.first - 1
+        return (time.monotonic() - self.paced) / done * (self.steps - self.iteration) if done > 0 else None
 
     def line(self) -> str:
         """One line for a log."""

@@ -65,7 +65,7 @@ class GrpoOptions:
 class Grpo:
     """Needs a policy with weights here, such as policy "transformers".
 
-    It must have `path`, `tokenizer`, `placement`, `load`, `over` and `release` as that one has them.
+    It must have `check`, `tokenizer`, `placement`, `load`, `over` and `release` as that one has them.
     """
 
     name: ClassVar[str] = "grpo"
@@ -83,7 +83,7 @@ class Grpo:
 
     def setup(self, policy: Policy, run: RunInfo) -> None:
         """Check that `policy` has weights to train and that the run's numbers fit together; loads nothing large."""
-        if not all(hasattr(policy, wanted) for wanted in ("path", "load", "over")):
+        if not all(hasattr(policy, wanted) for wanted in ("check", "load", "over")):
             raise UserError(f'policy {policy.name!r} has no weights to train; choose policy.name = "transformers"')
         if run.rollouts < 2:
             raise UserError(f"rollouts is {run.rollouts}, but advantages are relative to a task's other rollouts; set it to at least 2")
@@ -91,7 +91,7 @@ class Grpo:
         if micro and rows % micro:
             raise UserError(f"trainer.micro_batch {micro} does not divide the {rows} rows of an iteration (batch * rollouts)")
         self._policy, self._run = policy, run
-        _ = self._policy.path, self._policy.tokenizer
+        self._policy.check()
 
     def policy(self) -> Policy:
         live: Policy = self._policy if self._trainer is None else self._trainer.live_policy
@@ -101,7 +101,7 @@ class Grpo:
         """One optimiser step (or `num_iterations`) for each of the loop's remaining iterations."""
         if loop.iteration and resume_from is None:
             raise CoevolveError(f"the loop stands at iteration {loop.iteration}, but there is no checkpoint to go on from")
-        if loop.iteration >= loop.steps:
+        if loop.iteration >= loop.steps and resume_from is None:
             return
         with quiet():
             self._trainer = self._build(loop, resume_from)

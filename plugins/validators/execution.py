@@ -2,6 +2,7 @@
 
 In this order, cheapest first: form, text, two replays of the solution, duplicates and held-out tasks by actions, end state and family,
 then what must not be accepted: doing nothing, the parent's solution, the solution without one call, the solution with an argument changed.
+A verdict cannot change a task, so a solution that is longer than it need be is refused; making it minimal is the synthesizer's business.
 Dropping a call or changing an argument is only held against a task when the world ends differently (or the call was the last one): a
 scorer that looks at the end state cannot see a lookup that was skipped.
 """
@@ -17,6 +18,7 @@ from attrs import field, frozen, validators
 
 from coevolve import SUCCESS, Action, CandidateTask, Environment, Message, Step, Task, TaskPool, Verdict, hookimpl
 
+from .grounding import ungrounded
 from .known import Index
 from .similarity import text_of
 
@@ -34,6 +36,8 @@ class Reason(StrEnum):
     """Two replays gave other observations or another end state."""
     NOT_SOLVED = "not_solved"
     """The scorer does not accept the solution."""
+    UNGROUNDED = "ungrounded"
+    """A literal of the solution comes from nowhere (option `grounding`)."""
     NO_EFFECT = "no_effect"
     """The solution changes nothing and tells nothing that the request does not say."""
     DUPLICATE_ACTIONS = "duplicate_actions"
@@ -43,6 +47,8 @@ class Reason(StrEnum):
     HELD_OUT_FAMILY = "held_out_family"
     SOLVED_BY_NOTHING = "solved_by_nothing"
     SOLVED_BY_WRONG = "solved_by_wrong"
+    DROPPABLE_CALL = "droppable_call"
+    """The scorer accepts the solution without one of its calls (option `drop_all`)."""
     ENVIRONMENT_ERROR = "environment_error"
     """The environment raised: an infrastructure fault, which proves nothing about the task."""
 
@@ -65,6 +71,12 @@ class ExecutionOptions:
     """Completions after which a replay is given up."""
     mutations: int = field(default=8, validator=validators.ge(1))
     """How many calls are dropped and how many arguments changed, at most, to see that a wrong solution is refused."""
+    drop_all: bool = False
+    """The scorer must miss every call, lookups too: for scorers that demand each result (BFCL), not for those that see the end alone."""
+    all_parents: bool = False
+    """The untouched solutions of all parents in the pool must fail, not only the first one's."""
+    grounding: bool = False
+    """Every literal of the solution must be said by the user, shown by an earlier call, or told by the tool's document (grounding.py)."""
 
 
 @frozen
@@ -115,6 +127,8 @@ class Execution:
         self._text(task)
         right = self._replay(environment, task)
         self._replays(environment, task, right)
+        if self.options.grounding and (missing := ungrounded(environment, task, self.options.max_completions)):
+            raise Refused(Reason.UNGROUNDED, missing)
         self._newness(task, environment)
         self._nothing(environment, task)
         self._wrong(environment, task, right, pool)
@@ -177,9 +191,12 @@ class Execution:
             raise Refused(Reason.SOLVED_BY_NOTHING, "the scorer accepts an episode without a call")
 
     def _wrong(self, environment: Environment, task: Task, right: _Replay, pool: TaskPool) -> None:
-        parent = next((known for known in pool if known.id in task.origin.parents[:1]), None)
-        if parent is not None and parent.solution != task.solution and self._accepts(environment, task, parent.solution):
-            raise Refused(Reason.SOLVED_BY_WRONG, f"the scorer accepts the solution of {parent.id}")
+        named = task.origin.parents if self.options.all_parents else task.origin.parents[:1]
+        for parent in (known for known in pool if known.id in named):
+            if parent.solution != task.solution and self._accepts(environment, task, parent.solution):
+                raise Refused(Reason.SOLVED_BY_WRONG, f"the scorer accepts the solution of {parent.id}")
+        if self.options.drop_all:
+            self._droppable(environment, task)
         count, effective, last = len(task.solution), [], True
         for index in reversed(range(max(0, count - self.options.mutations), count)):
             tried = self._try(environment, task, [*task.solution[:index], *task.solution[index + 1 :]])
@@ -199,6 +216,13 @@ class Execution:
                 tried = self._try(environment, task, [*task.solution[:index], changed, *task.solution[index + 1 :]])
                 if tried is not None and tried.solved and (tried.state != right.state or _result(tried, index) != _result(right, index)):
                     raise Refused(Reason.SOLVED_BY_WRONG, f"the scorer accepts {changed.name} with other arguments")
+
+    def _droppable(self, environment: Environment, task: Task) -> None:
+        for index, action in enumerate(task.solution):
+            if self._accepts(environment, task, [*task.solution[:index], *task.solution[index + 1 :]]):
+                raise Refused(
+                    Reason.DROPPABLE_CALL, f"the scorer accepts it without {action.name}, call {index + 1} of {len(task.solution)}"
+                )
 
     def _accepts(self, environment: Environment, task: Task, actions: Sequence[Action]) -> bool:
         tried = self._try(environment, task, actions)

@@ -1,6 +1,7 @@
 """Train an LLM agent and its training data together (CoEvolve, arXiv 2604.15840). These are the public names."""
 
 from coevolve.core.contracts import (
+    Attempts,
     Component,
     Conversation,
     Environment,
@@ -8,6 +9,7 @@ from coevolve.core.contracts import (
     Installable,
     LoopState,
     NeedsEnvironment,
+    NeedsPolicy,
     Policy,
     RunInfo,
     Sampler,
@@ -50,6 +52,7 @@ __all__ = [
     "SUCCESS",
     "Action",
     "Attempt",
+    "Attempts",
     "CandidateTask",
     "CoevolveError",
     "Component",
@@ -65,6 +68,7 @@ __all__ = [
     "LoopState",
     "Message",
     "NeedsEnvironment",
+    "NeedsPolicy",
     "Observation",
     "Origin",
     "Outcome",

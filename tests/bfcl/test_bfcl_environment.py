@@ -5,13 +5,17 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import attrs
 import pytest
 
 from coevolve import Action, Environment, Outcome, Step, Task, Trajectory, UserError
+from coevolve.environments.bfcl.apis import Apis
+from coevolve.environments.bfcl.assets import SOURCES
 from coevolve.environments.bfcl.compose import wish
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
+from coevolve.environments.bfcl.release import CLASSES, DEFAULT, RELEASES
 from coevolve.testing import check_environment
 
 
@@ -220,3 +224,28 @@ def test_prompts(bfcl: Bfcl) -> None:
         tool.name in full and tool.name in compact for tool in bfcl.describe().tools if tool.group in task.payload["involved_classes"]
     )
     assert len(full) > 8 * len(compact) / 2
+
+
+@pytest.mark.parametrize(
+    ("length", "why"), [(0, "it holds no task"), (20_000, "JSONDecodeError: Unterminated string")], ids=["emptied", "cut off"]
+)
+def test_a_damaged_copy_is_one_line_with_the_fix(bfcl: Bfcl, tmp_path: Path, length: int, why: str) -> None:
+    release = RELEASES[DEFAULT]
+    copied = tmp_path / "bfcl_eval"
+    for path in [*CLASSES.values(), "long_context"]:
+        for file in (f"{SOURCES}/{path}.py", f"data/multi_turn_func_doc/{path}.json"):
+            if (bfcl.apis.folder / file).is_file():
+                (copied / file).parent.mkdir(parents=True, exist_ok=True)
+                (copied / file).write_bytes((bfcl.apis.folder / file).read_bytes())
+    for file in (release.entries("base"), release.answers("base")):
+        (copied / file).parent.mkdir(parents=True, exist_ok=True)
+        (copied / file).write_bytes((bfcl.apis.folder / file).read_bytes())
+    entries = copied / release.entries("base")
+    entries.write_bytes(entries.read_bytes()[:length])
+    damaged = Bfcl(bfcl.options)
+    vars(damaged)["apis"] = Apis(release, copied)
+    with pytest.raises(UserError) as caught:
+        damaged.tasks("test")
+    text = str(caught.value)
+    assert text.startswith(f"the copy of BFCL in {copied} is damaged ({why}") and "\n" not in text
+    assert text.endswith("delete that folder, then run: coevolve env setup bfcl")

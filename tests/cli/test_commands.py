@@ -48,6 +48,31 @@ def test_run_resume_show_eval(call: Call, here: Path, capfd: Read) -> None:
     assert capfd.readouterr().out.startswith("stockroom test, greedy: success ")
 
 
+def test_operators_with_a_solve_check(call: Call, here: Path, capfd: Read) -> None:
+    """What the policy cannot solve in two tries is refused and counted; what it can, joins the pool."""
+    chosen = ("--set", "synthesizer.name=operators", "--set", 'validators.names=["execution","solvable"]')
+    weak = ("--set", "validators.solvable.attempts=2", "--set", "policy.weak=-9", "--set", "tasks_per_evolution=6")
+    ends = []
+    for run in ("one", "two"):
+        assert call("run", "--config", "fast.toml", *chosen, *weak, "--out", run) == 0
+        summary = json.loads(Path(run, "summary.json").read_text())
+        assert summary["rejected"]["not_solvable"] > 0 and summary["pool"]["operators"] > 0
+        ends.append((summary["rejected"], summary["pool"], summary["held_out"]))
+    assert ends[0] == ends[1]
+
+
+def test_a_dry_run_plans_and_writes_nothing(call: Call, here: Path, capfd: Read) -> None:
+    before = sorted(here.iterdir())
+    assert call("run", "--config", "fast.toml", "--steps", "3", "--dry-run") == 0
+    printed = capfd.readouterr().out
+    assert printed.startswith("environment stockroom: ready\nrollouts: 48 (3 iterations x 4 tasks x K 4)\n")
+    assert "teacher calls: none" in printed and "this machine: " in printed
+    assert sorted(here.iterdir()) == before
+    assert call("run", "--config", "fast.toml", "--dry-run", "--set", "batch=0") == 2
+    assert call("run", "--config", "fast.toml", "--dry-run", "--set", "evaluation.split=tset") == 2
+    assert "has no split 'tset' (did you mean 'test'?)" in capfd.readouterr().err
+
+
 def test_two_runs_of_one_second_have_two_folders(call: Call, here: Path, capfd: Read, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("coevolve.core.cli.time.strftime", lambda _: "20260102-030405")
     for _ in range(2):
@@ -83,7 +108,7 @@ def test_config_prints_what_config_takes_back(call: Call, here: Path, capfd: Rea
 def test_recipes_are_listed(call: Call, capfd: Read) -> None:
     assert call("recipes") == 0
     names = [line.partition(":")[0] for line in capfd.readouterr().out.splitlines()]
-    assert names == ["bfcl-smoke", "desk"]
+    assert names == ["bfcl-smoke", "desk", "paper-bfcl-qwen2.5-7b", "paper-bfcl-qwen3-30b-a3b", "paper-bfcl-qwen3-4b"]
 
 
 def test_plugins_are_listed_with_their_distribution(call: Call, capfd: Read) -> None:

@@ -24,7 +24,7 @@ def raising(error: BaseException) -> Callable[..., Any]:
 def test_a_fault_names_the_command_that_goes_on(
     error: CoevolveError, call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coevolve.core.run.start", raising(error))
+    monkeypatch.setattr("coevolve.core.run.drive", raising(error))
     assert call(*RUN) == 3
     assert capfd.readouterr().err == "coevolve: 9 of 16 rollouts failed; go on with: coevolve resume mine\n"
 
@@ -40,7 +40,7 @@ def test_the_same_while_resuming(call: Call, capfd: pytest.CaptureFixture[str], 
 def test_an_interrupt_names_the_command_that_goes_on(
     call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coevolve.core.run.start", raising(KeyboardInterrupt()))
+    monkeypatch.setattr("coevolve.core.run.drive", raising(KeyboardInterrupt()))
     assert call(*RUN) == 130
     assert capfd.readouterr().err == "coevolve: stopped; go on with: coevolve resume mine\n"
 
@@ -79,3 +79,13 @@ def test_a_defect_keeps_its_traceback(error: Exception, call: Call, monkeypatch:
     with pytest.raises(type(error)) as caught:
         call(*RUN)
     assert caught.value is error
+
+
+def test_what_stops_before_anything_is_written_names_no_run_to_go_on_with(
+    call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coevolve.core.run.build", raising(InfrastructureFault("the service is down")))
+    assert call(*RUN) == 3
+    monkeypatch.setattr("coevolve.core.run.build", raising(KeyboardInterrupt()))
+    assert call(*RUN) == 130
+    assert capfd.readouterr().err == "coevolve: the service is down\ncoevolve: stopped\n"

@@ -10,7 +10,7 @@ from coevolve.core.registry import Registry, load_plugins
 
 
 def test_the_recipes_say_what_they_are() -> None:
-    assert list(recipes()) == ["bfcl-smoke", "desk"]
+    assert list(recipes()) == ["bfcl-smoke", "desk", "paper-bfcl-qwen2.5-7b", "paper-bfcl-qwen3-30b-a3b", "paper-bfcl-qwen3-4b"]
     assert all(line.endswith(".") and len(line) > 30 for line in recipes().values())
     assert "not a result" in recipes()["bfcl-smoke"]
 

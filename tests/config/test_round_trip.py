@@ -52,7 +52,7 @@ def configs(draw: st.DrawFn, parts: Registry) -> Config:
         return tuple({chosen.name: chosen for chosen in (one(kind) for _ in range(draw(st.integers(0, 3))))}.values())
 
     return Config(
-        seed=draw(st.integers(0, 2**62)),
+        seed=draw(st.integers(0, 2**32 - 1)),
         steps=draw(st.integers(0, 10**6)),
         rollouts=draw(st.integers(2, 64)),
         temperature=draw(numbers),

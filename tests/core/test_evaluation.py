@@ -48,7 +48,7 @@ def test_all_right_and_all_wrong_are_suspicious_and_shown(runs: Any, sets: list[
 
 def test_an_unknown_split_is_named(runs: Any) -> None:
     registry = runs.registry()
-    with pytest.raises(UserError, match=r"unknown split 'tset' \(did you mean 'test'\?\)"):
+    with pytest.raises(UserError, match=r"has no split 'tset' \(did you mean 'test'\?\)"):
         run_eval(runs.config(registry, "evaluation.split=tset"), registry)
 
 

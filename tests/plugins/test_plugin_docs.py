@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from coevolve import Episode
-from coevolve.core.contracts import KINDS, Installable
+from coevolve.core.contracts import KINDS, Installable, NeedsPolicy
 from coevolve.core.registry import HOOKS
 
 TEXT = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text("utf-8")
@@ -39,7 +39,7 @@ def test_no_hook_is_documented_that_there_is_not() -> None:
     assert set(re.findall(r"\n### `(\w+)\(", TEXT)) == set(HOOKS)
 
 
-@pytest.mark.parametrize("contract", [*KINDS.values(), Episode, Installable], ids=lambda contract: contract.__name__)
+@pytest.mark.parametrize("contract", [*KINDS.values(), Episode, Installable, NeedsPolicy], ids=lambda contract: contract.__name__)
 def test_every_method_is_documented_with_its_arguments(contract: type) -> None:
     found = methods(contract)
     assert found

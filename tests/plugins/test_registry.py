@@ -55,8 +55,8 @@ def test_every_default_component_is_found_by_its_name() -> None:
     assert names == {
         "environment": ("bfcl", "desk"),
         "signal": ("boundary", "forgetting", "rare"),
-        "synthesizer": ("programmatic", "random"),
-        "validator": ("execution",),
+        "synthesizer": ("operators", "programmatic", "random"),
+        "validator": ("execution", "solvable"),
         "trainer": ("grpo",),
         "sampler": ("learnability", "uniform"),
         "policy": ("scripted", "transformers"),

@@ -115,3 +115,20 @@ def test_a_device_that_is_not_there(tiny: Any, tmp_path: Path) -> None:
     folder = tiny.save(tmp_path / "model")
     with pytest.raises(UserError, match=r"policy\.device 'cuda:77' cannot be used"):
         _ = TransformersPolicy(TransformersOptions(model=str(folder), device="cuda:77")).model
+    with pytest.raises(UserError, match=r"policy\.device 'cuda:77' cannot be used"):
+        TransformersPolicy(TransformersOptions(model=str(folder), device="cuda:77")).check()
+
+
+def test_a_check_names_what_is_wrong_before_the_weights_are_loaded(tiny: Any, tmp_path: Path) -> None:
+    folder = tiny.save(tmp_path / "model")
+    checked = policy(folder)
+    checked.check()
+    assert "model" not in vars(checked)
+    (tmp_path / "model" / "chat_template.jinja").unlink()
+    with pytest.raises(UserError, match="has no chat template") as caught:
+        policy(folder).check()
+    one_line(caught)
+    (folder / "config.json").write_text("{}")
+    with pytest.raises(UserError, match=r"cannot be read \(ValueError: Unrecognized model") as caught:
+        policy(folder).check()
+    one_line(caught)

@@ -92,12 +92,16 @@ def test_reporters_leave_each_other_the_output(tmp_path: Path, capsys: pytest.Ca
     assert capsys.readouterr().out == ""
 
 
-def test_time_left_follows_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coevolve.plugins.reporters.progress.time.monotonic", lambda: 130.0)
-    progress = Progress(steps=10, first=2, started=100.0)
+def test_time_left_follows_the_pace_after_the_first_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [170.0]
+    monkeypatch.setattr("coevolve.plugins.reporters.progress.time.monotonic", lambda: now[0])
+    progress = Progress(steps=10, first=2)
     assert progress.remaining is None
+    progress.iteration_finished(3, [], {}, {})
+    assert progress.remaining is None, "the first iteration pays for the start"
+    now[0] = 200.0
     progress.iteration_finished(5, [], {}, {})
-    assert progress.remaining == pytest.approx(30.0 / 3 * 5)
+    assert progress.remaining == pytest.approx(30.0 / 2 * 5)
 
 
 def test_the_final_table_has_every_rejection_and_origin() -> None:

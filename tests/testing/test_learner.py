@@ -32,6 +32,7 @@ class Run:
     steps: int = 30
     batch: int = 10
     rollouts: int = 8
+    temperature: float = 1.0
     seed: int = 0
     iteration: int = 0
     committed: list[Path] = attrs.field(factory=list)

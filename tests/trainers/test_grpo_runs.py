@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
 import pytest
 import torch
 
-from coevolve import CoevolveError, Sampling, Task, Trajectory
+from coevolve import CoevolveError, Sampling, Task, Trajectory, UserError
 from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
+from coevolve.plugins.trainers.grpo import Grpo, GrpoOptions
 
 
 def weights(trainer: Any) -> dict[str, torch.Tensor]:
@@ -39,6 +41,21 @@ def test_three_and_three_is_six(grpo: Callable[..., Any], tmp_path: Path, option
     assert all(torch.equal(weight, weights(again)[name]) for name, weight in weights(whole).items())
     assert all(torch.equal(a, b) for a, b in zip(moments(whole), moments(again), strict=True))
     assert whole._trainer._get_learning_rate() == again._trainer._get_learning_rate()
+
+
+@pytest.mark.parametrize("options", [{}, {"lora_rank": 4}])
+def test_a_finished_run_taken_up_again_gives_the_trained_policy(grpo: Callable[..., Any], tmp_path: Path, options: dict[str, Any]) -> None:
+    whole, loop = grpo(steps=2, learning_rate=0.01, **options)
+    whole.train(loop, None)
+    whole.save_policy(tmp_path / "first")
+    again, resumed = grpo(steps=2, learning_rate=0.01, **options)
+    again.save_policy(tmp_path / "untrained")
+    resumed.iteration = 2
+    again.train(resumed, loop.committed[0][1])
+    again.save_policy(tmp_path / "second")
+    assert resumed.groups == {}
+    saved = {name: (tmp_path / name / "model.safetensors").read_bytes() for name in ("first", "second", "untrained")}
+    assert saved["second"] == saved["first"] != saved["untrained"]
 
 
 def test_the_policy_learns_what_is_rewarded(grpo: Callable[..., Any]) -> None:
@@ -164,10 +181,10 @@ def test_an_interrupt_passes_through(grpo: Callable[..., Any]) -> None:
 
 
 def test_nothing_is_left_to_do_and_nothing_to_go_on_from(grpo: Callable[..., Any]) -> None:
-    trainer, loop = grpo(steps=2)
-    loop.iteration = 2
-    trainer.train(loop, Path("anywhere"))
+    trainer, loop = grpo(steps=0)
+    trainer.train(loop, None)
     assert loop.groups == {}
+    trainer, loop = grpo(steps=2)
     loop.iteration = 1
     with pytest.raises(CoevolveError, match="no checkpoint to go on from"):
         trainer.train(loop, None)
@@ -184,3 +201,12 @@ def test_it_writes_nothing_and_leaves_the_settings(
     trainer.train(loop, None)
     assert capfd.readouterr() == ("", "") and not caplog.records
     assert (chatter.get_verbosity(), chatter.is_progress_bar_enabled()) == before
+
+
+def test_a_model_that_cannot_chat_is_refused_before_anything_is_written(tiny: Any, tmp_path: Path) -> None:
+    folder = tiny.save(tmp_path / "model")
+    (folder / "chat_template.jinja").unlink()
+    run = SimpleNamespace(seed=0, steps=1, batch=1, rollouts=2, temperature=1.0, folder=tmp_path / "run")
+    with pytest.raises(UserError, match="has no chat template"):
+        Grpo(GrpoOptions()).setup(TransformersPolicy(TransformersOptions(model=str(folder))), run)
+    assert not (tmp_path / "run").exists()

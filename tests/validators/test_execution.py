@@ -191,6 +191,41 @@ def test_solved_by_the_parents_solution() -> None:
     assert verdict.reason == Reason.SOLVED_BY_WRONG and TASK.id in verdict.detail
 
 
+def test_the_solutions_of_all_parents_must_fail() -> None:
+    """Doing what the second parent asks for is enough here."""
+    find, add = TASK.solution
+    first, second = (attrs.evolve(add, arguments={**add.arguments, "amount": add.arguments["amount"] + n}) for n in (1, 2))
+    other = attrs.evolve(TASK, id="other", query="Restock it thrice", solution=(find, second))
+    origin = Origin("x", 1, None, (TASK.id, other.id))
+    child = attrs.evolve(TASK, id="child", query="Restock it twice", solution=(find, first), origin=origin)
+    goal = World(TASK.payload["world"])
+    goal.call("stock.add", second.arguments)
+
+    class Lenient(StockroomEpisode):
+        def score(self) -> float:
+            return max(super().score(), float(self._world.digest() == goal.digest()))
+
+    room = changed(Lenient)
+    assert reason(child, [TASK, other], environment=room, mutations=1) == "accepted"
+    verdict = judge(child, [TASK, other], environment=room, mutations=1, all_parents=True)
+    assert verdict.reason == Reason.SOLVED_BY_WRONG and "other" in verdict.detail
+    assert reason(child, [TASK, other], all_parents=True) == "accepted"
+
+
+def test_every_call_must_be_missed_when_all_are_dropped() -> None:
+    verdict = judge(TASK, drop_all=True)  # this scorer looks at the end alone, so it does not miss the lookup
+    assert verdict.reason == Reason.DROPPABLE_CALL and "catalog.find, call 1 of 2" in verdict.detail
+    assert reason(attrs.evolve(TASK, solution=TASK.solution[1:]), drop_all=True) == "accepted"
+
+
+def test_every_literal_must_come_from_somewhere() -> None:
+    assert {reason(task, grounding=True) for task in ROOM.tasks("train")} == {"accepted"}
+    blind = attrs.evolve(TASK, solution=TASK.solution[1:])
+    assert reason(blind) == "accepted"
+    verdict = judge(blind, grounding=True)
+    assert verdict.reason == Reason.UNGROUNDED and f"stock.add: code {TASK.solution[1].arguments['code']!r}" in verdict.detail
+
+
 @pytest.mark.parametrize("method", ["open", "keys", "script"])
 def test_an_exception_of_the_environment_is_never_an_acceptance(method: str) -> None:
     def broken(self: Stockroom, *arguments: Any) -> None:

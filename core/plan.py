@@ -1,0 +1,269 @@
+"""What a run would take, before anything is loaded: `coevolve run --dry-run`.
+
+Counts follow from the configuration. Memory is an estimate of the large parts: weights, gradients, optimiser and reference policy of the
+trainer, and the cache of keys and values for all rows of an iteration at the longest context:
+
+    cache = 2 * layers * key-value heads * head dimension * bytes * batch * K * context
+
+Activations, logits, buffers and fragmentation come on top, so a machine that has just the estimate has too little. The options `model`,
+`max_context`, `dtype`, `device` of the policy and `beta`, `lora_rank` of the trainer are read where a component has them.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from .attempts import Attempting
+from .config import Chosen, Config
+from .contracts import Installable, NeedsPolicy
+from .errors import UserError
+from .guard import check_split, tasks_of
+from .registry import Registry
+
+GB = 10**9
+FLOAT32, BFLOAT16 = 4, 2
+"""Bytes of a number."""
+
+
+@frozen
+class Shape:
+    """Of a model: its number of weights, and what its cache depends on. `context` is its own limit in tokens."""
+
+    parameters: int
+    layers: int
+    kv_heads: int
+    head_dim: int
+    context: int
+
+    def cache(self, rows: int, context: int, size: int) -> int:
+        """Bytes of keys and values."""
+        return 2 * self.layers * self.kv_heads * self.head_dim * size * rows * context
+
+
+KNOWN = {
+    "Qwen/Qwen2.5-7B-Instruct": Shape(7_615_616_512, 28, 4, 128, 32_768),
+    "Qwen/Qwen3-4B-Instruct-2507": Shape(4_022_468_096, 36, 8, 128, 262_144),
+    "Qwen/Qwen3-30B-A3B-Instruct-2507": Shape(30_532_122_624, 48, 4, 128, 262_144),
+    "smollm2-135m-instruct": Shape(134_515_008, 30, 3, 64, 8_192),
+}
+"""Models whose shape is known without their files: those of the recipes."""
+
+
+@frozen
+class Machine:
+    """Memory in bytes of the device that would be used: the first GPU, or the main memory."""
+
+    name: str
+    memory: int
+
+
+@frozen
+class Memory:
+    """Bytes by part; `needed` is the larger of what sampling and what the update hold at once."""
+
+    weights: int
+    gradients: int
+    optimiser: int
+    reference: int
+    cache: int
+    rows: int
+    context: int
+
+    @property
+    def needed(self) -> int:
+        return self.weights + self.optimiser + self.reference + max(self.gradients, self.cache)
+
+
+@frozen
+class Plan:
+    """Lines of text for people, and the estimate behind them (None: the model is not known)."""
+
+    lines: tuple[str, ...]
+    memory: Memory | None
+    rollouts: int
+    machine: Machine
+
+
+def plan(config: Config, registry: Registry) -> Plan:
+    """Check everything that can be checked without a model, and count. UserError for what does not fit."""
+    environment = _make(registry, "environment", config.environment)
+    for kind, chosen in _parts(config):
+        part = _make(registry, kind, chosen)
+        if isinstance(part, NeedsPolicy):
+            Attempting.check(part.wanted_policy, registry)
+    missing = type(environment).doctor() if isinstance(environment, Installable) else []
+    here = machine(getattr(config.policy.options, "device", "auto"))
+    memory = _memory(config, here)
+    rollouts = config.steps * config.batch * config.rollouts
+    lines = [f"environment {config.environment.name}: {'; '.join(missing) or 'ready'}", *_counts(config, environment, not missing)]
+    return Plan((*lines, *_told(config, memory, here)), memory, rollouts, here)
+
+
+def _make(registry: Registry, kind: str, chosen: Chosen) -> Any:
+    return registry.component(kind, chosen.name)(chosen.options)
+
+
+def _parts(config: Config) -> Iterator[tuple[str, Chosen]]:
+    yield from (("policy", config.policy), ("trainer", config.trainer), ("sampler", config.sampler))
+    if config.synthesizer:
+        yield "synthesizer", config.synthesizer
+    yield from (("signal", chosen) for chosen in config.signals)
+    yield from (("validator", chosen) for chosen in config.validators)
+
+
+def _counts(config: Config, environment: Any, ready: bool) -> Iterator[str]:
+    splits = (config.train_split, config.evaluation.split)
+    for split in splits:
+        check_split(environment, split)
+    rows = config.batch * config.rollouts
+    yield f"rollouts: {config.steps * rows:,} ({config.steps} iterations x {config.batch} tasks x K {config.rollouts})"
+    sizes = {split: len(tasks_of(environment, split)) for split in splits} if ready else {}
+    initial = _some(config.initial_tasks, sizes.get(config.train_split))
+    yield f"initial tasks: {initial if initial is not None else f'all of {config.train_split}'}"
+    evaluated = _evaluated(config, sizes.get(config.evaluation.split))
+    episodes = "all tasks of the split each time" if evaluated is None else f"{evaluated:,}"
+    total = "" if evaluated is None else f": {config.steps * rows + evaluated:,}"
+    yield f"environment episodes of rollouts and evaluations{total} (evaluations: {episodes})"
+    yield f"completions: at most {config.max_completions} an episode, of at most {config.max_new_tokens} tokens"
+    yield from _evolution(config)
+
+
+def _some(asked: int, there: int | None) -> int | None:
+    """How many tasks `asked` (0: all) comes to, None when that is not known."""
+    return asked or there if there is None or not asked else min(asked, there)
+
+
+def _evaluated(config: Config, there: int | None) -> int | None:
+    settings, total = config.evaluation, 0
+    between = len([i for i in range(1, config.steps) if settings.every and i % settings.every == 0])
+    for times, asked in ((between, settings.tasks), (2 if config.steps else 1, settings.final_tasks)):
+        count = _some(asked, there)
+        if times and count is None:
+            return None
+        total += times * (count or 0) * len(settings.modes)
+    return total
+
+
+def _evolution(config: Config) -> Iterator[str]:
+    times = max(0, config.steps - 1) // config.evolve_every if config.synthesizer else 0
+    if config.synthesizer is None or not times:
+        yield "evolutions: none, the pool stays as it is"
+    else:
+        tried = times * config.tasks_per_evolution * config.candidates_per_task
+        calls = getattr(config.synthesizer.options, "max_calls", None)
+        bound = f"; exploration by {config.synthesizer.name}: at most {times * calls:,} environment calls" if calls else ""
+        yield f"evolutions: {times}, at most {times * config.tasks_per_evolution:,} new tasks of {tried:,} candidates{bound}"
+        if attempts := sum(getattr(chosen.options, "attempts", 0) for chosen in config.validators):
+            yield f"attempts by a policy at candidates: at most {tried * attempts:,}"
+    asking = [chosen.name for _, chosen in _parts(config) if hasattr(chosen.options, "teacher")]
+    yield f"teacher calls: {f'made by {asking[0]}, not counted here' if asking else 'none (no part asks a teacher)'}"
+
+
+def shape(model: str) -> Shape | None:
+    """The shape of a model by its table entry or its config.json on this machine; nothing is fetched. None: not known."""
+    if model in KNOWN:
+        return KNOWN[model]
+    file = _config_file(model)
+    if file is None:
+        return None
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    try:
+        found = AutoConfig.from_pretrained(file.parent, trust_remote_code=False)
+        with torch.device("meta"):
+            built: Any = AutoModelForCausalLM.from_config(found, trust_remote_code=False)  # type: ignore[no-untyped-call]  # theirs
+        parameters = sum(p.numel() for p in built.parameters())
+    except Exception as error:  # a reader of foreign files may raise anything
+        raise UserError(f"{file} cannot be read as a model's config ({type(error).__name__}); name another policy.model") from error
+    text = found.get_text_config()
+    heads = text.num_attention_heads
+    dim = getattr(text, "head_dim", None) or text.hidden_size // heads
+    return Shape(parameters, text.num_hidden_layers, getattr(text, "num_key_value_heads", None) or heads, dim, text.max_position_embeddings)
+
+
+def _config_file(model: str) -> Path | None:
+    if model.startswith("pkg:"):
+        package, _, inside = model.removeprefix("pkg:").partition("/")
+        try:
+            file = Path(str(files(package).joinpath(inside, "config.json")))
+        except (ImportError, TypeError, ValueError):
+            return None
+    elif model and (Path(model).expanduser() / "config.json").is_file():
+        file = Path(model).expanduser() / "config.json"
+    else:
+        from huggingface_hub import try_to_load_from_cache
+        from huggingface_hub.errors import HFValidationError
+
+        try:
+            cached = try_to_load_from_cache(model, "config.json")
+        except HFValidationError:
+            return None
+        file = Path(cached) if isinstance(cached, str) else Path()
+    return file if file.is_file() and _is_object(file) else None
+
+
+def _is_object(file: Path) -> bool:
+    try:
+        return isinstance(json.loads(file.read_text("utf-8")), dict)
+    except (OSError, ValueError):
+        return False
+
+
+def machine(device: str = "auto") -> Machine:
+    """The memory of `device` on this machine."""
+    import torch
+
+    if device != "cpu" and torch.cuda.is_available():
+        return Machine(torch.cuda.get_device_name(0), torch.cuda.get_device_properties(0).total_memory)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = Path("/sys/fs/cgroup/memory.max")
+    if limit.is_file() and (text := limit.read_text().strip()).isdigit():
+        memory = min(memory, int(text))
+    return Machine("no GPU, main memory", memory)
+
+
+def _memory(config: Config, here: Machine) -> Memory | None:
+    policy, trainer = config.policy.options, config.trainer.options
+    found = shape(policy.model) if isinstance(getattr(policy, "model", None), str) and policy.model else None
+    if found is None:
+        return None
+    dtype = getattr(policy, "dtype", "auto")
+    compute = FLOAT32 if dtype == "float32" or (dtype == "auto" and here.name.startswith("no GPU")) else BFLOAT16
+    context = min(getattr(policy, "max_context", 0) or found.context, found.context)
+    rows, n = config.batch * config.rollouts, found.parameters
+    cache = found.cache(rows, context, compute)
+    if getattr(trainer, "lora_rank", 0):
+        # Adapters, their gradients and moments are small beside the frozen weights, which are their own reference.
+        return Memory(compute * n, 0, 0, 0, cache, rows, context)
+    reference = FLOAT32 * n if getattr(trainer, "beta", 0) else 0
+    return Memory(FLOAT32 * n, FLOAT32 * n, 2 * FLOAT32 * n, reference, cache, rows, context)
+
+
+def _gb(size: int) -> str:
+    """Bytes in GB, small ones with more digits."""
+    return f"{size / GB:.1f}" if size >= GB else f"{size / GB:.2g}"
+
+
+def _told(config: Config, memory: Memory | None, here: Machine) -> Sequence[str]:
+    has = f"this machine: {here.name}, {_gb(here.memory)} GB"
+    if memory is None:
+        return (f"memory: not estimated, the model of policy {config.policy.name!r} is not known here", has)
+    named = (
+        ("weights", memory.weights),
+        ("gradients", memory.gradients),
+        ("optimiser", memory.optimiser),
+        ("reference", memory.reference),
+    )
+    parts = ", ".join(f"{name} {_gb(size)}" for name, size in named if size)
+    enough = "not enough: it is less than that" if here.memory < memory.needed else "it may do, with what the estimate leaves out"
+    return (
+        f"memory, an estimate in GB: {parts}, key-value cache {_gb(memory.cache)} ({memory.rows} rows x {memory.context:,} tokens)",
+        f"needed at once: about {_gb(memory.needed)} GB (gradients and cache do not meet), and activations and logits on top",
+        f"{has}: {enough}",
+    )

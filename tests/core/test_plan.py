@@ -1,0 +1,165 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coevolve import UserError
+from coevolve.core import plan as planning
+from coevolve.core.config import load_config
+from coevolve.core.plan import Machine, Plan, Shape, plan, shape
+from coevolve.core.registry import Registry, load_plugins
+
+HERE = Machine("no GPU, main memory", 25 * 10**9)
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load_plugins(only=["coevolve.*"])
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> list[Machine]:
+    """The machine, which a test may exchange."""
+    found = [HERE]
+    monkeypatch.setattr(planning, "machine", lambda device: found[0])
+    return found
+
+
+def made(registry: Registry, recipe: str, *sets: str) -> Plan:
+    return plan(load_config(registry, recipe, sets=sets), registry)
+
+
+def line(found: Plan, begin: str) -> str:
+    (one,) = [text for text in found.lines if text.startswith(begin)]
+    return one
+
+
+def test_the_counts_of_the_default_run(registry: Registry, here: list[Machine]) -> None:
+    found = made(registry, "desk")
+    assert found.rollouts == 60 * 16 * 8
+    assert line(found, "initial tasks") == "initial tasks: 64"
+    # Two evaluations of 400 tasks and two of 200, greedy and sampled.
+    assert line(found, "environment episodes").endswith(": 10,080 (evaluations: 2,400)")
+    assert line(found, "evolutions").startswith(
+        "evolutions: 5, at most 80 new tasks of 640 candidates; exploration by programmatic: at most 20,000"
+    )
+    assert line(found, "teacher calls") == "teacher calls: none (no part asks a teacher)"
+
+
+def test_counts_follow_the_settings(registry: Registry, here: list[Machine]) -> None:
+    found = made(registry, "desk", "steps=0", "evaluation.final_tasks=10")
+    assert line(found, "environment episodes").endswith(": 20 (evaluations: 20)") and line(found, "evolutions: none")
+    found = made(registry, "desk", "synthesizer.name=none", "evaluation.every=0", "evaluation.final_tasks=0")
+    assert line(found, "evolutions: none") and "evaluations: 3,200" in line(found, "environment episodes")
+    assert line(made(registry, "desk", "steps=20"), "evolutions").startswith("evolutions: 1,")
+    tried = made(registry, "desk", 'validators.names=["execution","solvable"]', "validators.solvable.attempts=3")
+    assert line(tried, "attempts by a policy") == "attempts by a policy at candidates: at most 1,920"
+
+
+def test_a_benchmark_without_its_data_is_planned_too(registry: Registry, here: list[Machine], monkeypatch: pytest.MonkeyPatch) -> None:
+    bfcl = registry.component("environment", "bfcl")
+    monkeypatch.setattr(bfcl, "doctor", classmethod(lambda cls: ["no data"]))
+    monkeypatch.setattr(bfcl, "tasks", lambda self, split: pytest.fail("it was opened"))
+    found = made(registry, "paper-bfcl-qwen3-4b")
+    assert line(found, "environment bfcl") == "environment bfcl: no data"
+    assert line(found, "environment episodes").endswith("(evaluations: all tasks of the split each time)")
+    assert line(found, "initial tasks") == "initial tasks: 100"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "weights", "cache", "needed"),
+    [
+        ("paper-bfcl-qwen2.5-7b", 30.5, 240.5, 362.4),
+        ("paper-bfcl-qwen3-4b", 16.1, 618.5, 682.8),
+        ("paper-bfcl-qwen3-30b-a3b", 122.1, 412.3, 900.8),
+    ],
+)
+def test_the_memory_of_the_papers_runs(
+    recipe: str, weights: float, cache: float, needed: float, registry: Registry, here: list[Machine]
+) -> None:
+    found = made(registry, recipe)
+    memory = found.memory
+    assert memory is not None
+    assert (memory.rows, memory.context) == (256, 16_384)
+    assert round(memory.weights / 1e9, 1) == round(memory.gradients / 1e9, 1) == round(memory.reference / 1e9, 1) == weights
+    assert memory.optimiser == 2 * memory.weights
+    assert (round(memory.cache / 1e9, 1), round(memory.needed / 1e9, 1)) == (cache, needed)
+    assert "an estimate" in line(found, "memory") and "on top" in line(found, "needed at once")
+    assert line(found, "this machine").endswith("25.0 GB: not enough: it is less than that")
+    here[0] = Machine("a large one", 10**12)
+    assert "it may do" in line(made(registry, recipe), "this machine: a large one, 1000.0 GB")
+
+
+def test_what_the_memory_depends_on(registry: Registry, here: list[Machine]) -> None:
+    def memory(*sets: str) -> Any:
+        return made(registry, "paper-bfcl-qwen3-4b", *sets).memory
+
+    plain = memory()
+    assert memory("trainer.beta=0").reference == 0
+    assert memory("policy.max_context=8192").cache * 2 == memory("rollouts=4").cache * 2 == plain.cache
+    assert memory("policy.max_context=0").context == 262_144
+    assert memory("policy.dtype=float32").cache == 2 * plain.cache == memory("policy.dtype=auto").cache
+    adapted = memory("trainer.lora_rank=8")
+    assert (adapted.weights * 2, adapted.gradients, adapted.optimiser, adapted.reference) == (plain.weights, 0, 0, 0)
+    here[0] = Machine("a GPU", 10**11)
+    assert memory("policy.dtype=auto").cache == plain.cache
+
+
+def test_a_policy_without_a_model_takes_no_memory_that_is_known(registry: Registry, here: list[Machine]) -> None:
+    found = made(registry, "desk", "policy.name=scripted")
+    assert found.memory is None and "not estimated" in line(found, "memory")
+
+
+def test_shapes_are_read_off_the_config_alone(tmp_path: Path) -> None:
+    """The desk's policy has a file of weights to count; a copy of its config without them gives the same."""
+    from safetensors import safe_open
+
+    package = Path(planning.__file__).parents[1] / "environments" / "desk" / "policy"
+    with safe_open(package / "model.safetensors", framework="np") as file:
+        weights = sum(file.get_tensor(name).size for name in file.keys())  # noqa: SIM118 - it is no mapping
+    config = (package / "config.json").read_text()
+    (tmp_path / "config.json").write_text(config)
+    asked = json.loads(config)
+    expected = Shape(weights, asked["num_hidden_layers"], asked["num_key_value_heads"], asked["head_dim"], asked["max_position_embeddings"])
+    assert shape("pkg:coevolve.environments.desk/policy") == shape(str(tmp_path)) == expected
+
+
+@pytest.mark.parametrize("name", ["", "no/such", "a b c", "pkg:no.such/x", "pkg:coevolve/nowhere", "no/such/thing/here"])
+def test_an_unknown_model_has_no_shape(name: str) -> None:
+    assert shape(name) is None
+
+
+@pytest.mark.parametrize(("text", "known"), [("[1]", True), ("{", True), ('{"model_type": "nonsense"}', False)])
+def test_a_config_that_is_none(text: str, known: bool, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(text)
+    if known:
+        assert shape(str(tmp_path)) is None
+    else:
+        with pytest.raises(UserError, match=r"cannot be read as a model's config"):
+            shape(str(tmp_path))
+
+
+@given(rows=st.integers(1, 512), context=st.integers(1, 10**5), size=st.sampled_from([2, 4]))
+def test_the_cache_grows_with_rows_and_context(rows: int, context: int, size: int) -> None:
+    """Keys and values of each layer and head, for each token of each row."""
+    found = Shape(10, 3, 2, 5, 99)
+    one = found.cache(1, 1, 1)
+    assert one == 3 * 2 * 5 * 2
+    assert found.cache(rows, context, size) == one * rows * context * size
+
+
+def test_bad_settings_are_found_without_a_model(registry: Registry, here: list[Machine]) -> None:
+    with pytest.raises(UserError, match=r"no split 'trian'"):
+        made(registry, "desk", "train_split=trian")
+    with pytest.raises(UserError, match=r"unknown policy 'nobody'"):
+        made(registry, "desk", 'validators.names=["solvable"]', "validators.solvable.policy=nobody")
+    with pytest.raises(UserError, match="schedule"):
+        made(registry, "desk", "trainer.schedule=zigzag")
+
+
+def test_the_machines_memory_is_read() -> None:
+    found = planning.machine("cpu")
+    assert found.name == "no GPU, main memory" and found.memory > 10**8

@@ -1,0 +1,122 @@
+from typing import Any
+
+import pytest
+
+from coevolve import CandidateTask, NeedsPolicy, RolloutGroup, Task, TaskPool, UserError, hookimpl
+from coevolve.core.attempts import Attempting
+from coevolve.core.clock import Clock
+from coevolve.core.config import Config, load_config
+from coevolve.core.episodes import Limits, Roller
+from coevolve.core.registry import Registry, load_plugins
+from coevolve.core.run import build
+from coevolve.plugins.validators.solvable import Solvable, SolvableOptions
+from coevolve.testing import Stockroom, StockroomOptions, TabularPolicy, TabularTrainer, make_group
+from coevolve.testing.learner import skills
+
+ROOM = Stockroom(StockroomOptions())
+TASK = next(task for task in ROOM.tasks("train") if len(task.solution) > 2)
+POOL = TaskPool(())
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    class Offers:
+        __name__ = "room"
+
+        @hookimpl
+        def coevolve_environments(self) -> list[Any]:
+            return [Stockroom]
+
+        @hookimpl
+        def coevolve_policies(self) -> list[Any]:
+            return [TabularPolicy]
+
+        @hookimpl
+        def coevolve_trainers(self) -> list[Any]:
+            return [TabularTrainer]
+
+    return load_plugins(only=["coevolve.*", "room"], extra=[Offers()])
+
+
+def settings(registry: Registry, *more: str) -> Config:
+    chosen = ["environment.name=stockroom", "policy.name=tabular", "trainer.name=tabular", 'validators.names=["solvable"]']
+    return load_config(registry, "desk", sets=[*chosen, *more])
+
+
+def built(registry: Registry, tmp_path: Any, *more: str) -> Any:
+    """The loop's parts, as a run makes them."""
+    return build(settings(registry, *more), registry, tmp_path, Clock()).keywords
+
+
+def scored(*scores: float | None, **options: Any) -> Any:
+    """The verdict when the attempts have these scores."""
+    made = Solvable(SolvableOptions(attempts=len(scores), **options))
+    asked: list[Any] = []
+
+    def attempts(task: Task, count: int, temperature: float) -> RolloutGroup:
+        asked.append((task, count, temperature))
+        return make_group(task, scores)
+
+    made.bind_attempts(attempts)
+    verdict = made.validate(CandidateTask(TASK), ROOM, POOL, ())
+    assert asked == [(TASK, len(scores), made.options.temperature)]
+    return verdict
+
+
+def test_one_success_is_enough_unless_more_are_needed() -> None:
+    assert isinstance(Solvable(SolvableOptions()), NeedsPolicy)
+    assert (scored(0.0, 0.5, 0.0).accepted, scored(0.0, 0.49).reason) == (True, "not_solvable")
+    assert scored(1.0, 0.0, needed=2).reason == "not_solvable"
+    assert scored(1.0, 1.0, needed=2).detail == "2 of 2 attempts solved it"
+
+
+def test_attempts_that_break_off_prove_nothing() -> None:
+    verdict = scored(None, 0.0)
+    assert (verdict.accepted, verdict.reason) == (False, "environment_error") and "the service is down" in verdict.detail
+    assert scored(None, 1.0).accepted
+
+
+def test_what_does_not_fit_is_told() -> None:
+    with pytest.raises(UserError, match="needed is 5, above the 4 attempts"):
+        Solvable(SolvableOptions(needed=5))
+    with pytest.raises(UserError, match=r"set validators\.solvable\.policy too"):
+        Solvable(SolvableOptions(settings={"weak": -9}))
+    with pytest.raises(UserError, match="needs bind_attempts"):
+        Solvable(SolvableOptions()).validate(CandidateTask(TASK), ROOM, POOL, ())
+
+
+def test_the_policy_in_training_tries_as_it_is_now(registry: Registry, tmp_path: Any) -> None:
+    parts = built(registry, tmp_path, "policy.strong=30", "policy.weak=-30")
+    (door,), table = parts["validators"], parts["trainer"].policy().table
+    verdicts = {task.id: door.validate(CandidateTask(task), ROOM, POOL, ()) for task in ROOM.tasks("train")}
+    lost = [task for task in ROOM.tasks("train") if not verdicts[task.id].accepted]
+    assert lost and len(lost) < len(verdicts)
+    assert {verdicts[task.id].reason for task in lost} == {"not_solvable"}
+    table.update({skill: 30.0 for skill in skills(lost[0]) if skill})
+    assert door.validate(CandidateTask(lost[0]), ROOM, POOL, ()).accepted
+
+
+def test_another_policy_by_name(registry: Registry, tmp_path: Any) -> None:
+    """A played solution solves what its task asks for, and nothing else."""
+    (door,) = built(registry, tmp_path, "policy.weak=-30", "policy.strong=-30", "validators.solvable.policy=scripted")["validators"]
+    assert door.validate(CandidateTask(TASK), ROOM, POOL, ()).detail == "4 of 4 attempts solved it"
+    with pytest.raises(UserError, match="expected"):
+        built(registry, tmp_path, "validators.solvable.policy=scripted", "validators.solvable.settings={source=3}")
+    with pytest.raises(UserError, match=r"unknown policy 'scriptde' \(did you mean 'scripted'\?\)"):
+        built(registry, tmp_path, "validators.solvable.policy=scriptde")
+    weak = ["validators.solvable.policy=tabular", "validators.solvable.settings={weak=-30, strong=-30}"]
+    (door,) = built(registry, tmp_path, *weak)["validators"]
+    assert door.validate(CandidateTask(TASK), ROOM, POOL, ()).reason == "not_solvable"
+
+
+def test_attempts_are_fresh_and_repeat_for_one_seed(registry: Registry) -> None:
+    config = settings(registry)
+    roller, trainer = Roller(ROOM, Limits(20, 5.0, 1), Clock()), TabularTrainer(TabularTrainer.Options())
+    try:
+        attempts = Attempting(roller, trainer, config, TabularPolicy(TabularPolicy.Options(strong=0.0, weak=0.0)))
+        groups = [attempts(TASK, 8, 1.0) for _ in range(2)]
+        assert groups[0] == groups[1]
+        assert len({repr(trajectory.messages) for trajectory in groups[0].trajectories}) > 1
+        assert len({repr(trajectory.messages) for trajectory in attempts(TASK, 8, 0.0).trajectories}) == 1
+    finally:
+        roller.close()
