@@ -48,6 +48,13 @@ def score(found: Any) -> float:
     return value
 
 
+def metrics(found: Any) -> dict[str, float]:
+    """The result of `Episode.metrics`."""
+    if not isinstance(found, Mapping) or not all(isinstance(name, str) and isinstance(value, Real) for name, value in found.items()):
+        raise TypeError(f"metrics() must return numbers by name, not {_short(found)}")
+    return {name: float(value) for name, value in found.items()}
+
+
 def patterns(found: Any) -> tuple[str, ...]:
     """The result of `Environment.patterns`."""
     if not isinstance(found, tuple | list) or not all(isinstance(name, str) for name in found):

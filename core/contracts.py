@@ -111,6 +111,22 @@ class Conversation(Protocol):
 
 
 @runtime_checkable
+class HasMetrics(Protocol):
+    """An episode that tells more than its score (progress, an official score beside a strict one)."""
+
+    def metrics(self) -> Mapping[str, float]:
+        """Figures by name, asked once after the score; evaluations show their means."""
+
+
+@runtime_checkable
+class HasProvenance(Protocol):
+    """An environment whose results say little without what they were got with (a benchmark's release, mode, scorer)."""
+
+    def provenance(self) -> Mapping[str, Any]:
+        """JSON values that stand beside every result; results that differ in them are not comparable."""
+
+
+@runtime_checkable
 class Installable(Protocol):
     """An environment whose data must be fetched first; `coevolve env setup NAME` and `coevolve env doctor NAME` call these."""
 

@@ -13,7 +13,7 @@ from attrs import define, field, frozen
 
 from . import answers
 from .clock import Clock
-from .contracts import Conversation, Environment, Episode, Policy
+from .contracts import Conversation, Environment, Episode, HasMetrics, Policy
 from .deadline import DeadlinePool
 from .model import Observation, Outcome, RolloutGroup, Sampling, Step, Task, Trajectory
 
@@ -38,6 +38,7 @@ class _Rollout:
     conversation: Conversation | None = None
     steps: list[Step] = field(factory=list)
     score: float | None = None
+    metrics: dict[str, float] = field(factory=dict)
     completions: int = 0
     text: str = ""
     fault: str | None = None
@@ -126,6 +127,9 @@ class Roller:
         whole = [row for row in rows if not row.broken]
         for row, score in zip(whole, self._call("score", whole, lambda row: answers.score(row.episode.score())), strict=True):
             row.score = score
+        telling = [row for row in whole if not row.broken and isinstance(row.episode, HasMetrics)]
+        for row, found in zip(telling, self._call("metrics", telling, lambda row: answers.metrics(row.episode.metrics())), strict=True):
+            row.metrics = found or {}
 
     def _trajectories(self, rows: Sequence[_Rollout], iteration: int) -> list[Trajectory]:
         bare = {row.row: self._trajectory(row, iteration) for row in rows}
@@ -149,6 +153,7 @@ class Roller:
             score=None if row.broken else row.score,
             fault=row.fault,
             tokens=talk.tokens if talk else None,
+            metrics=row.metrics,
         )
 
     def _close(self, episodes: Sequence[Episode]) -> None:

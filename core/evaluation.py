@@ -1,14 +1,15 @@
 """Held-out success of any policy in any environment and split."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from .clock import Clock
 from .config import Config
-from .contracts import NeedsEnvironment, Policy
+from .contracts import Environment, HasProvenance, NeedsEnvironment, Policy
 from .episodes import Limits, Roller
 from .errors import InfrastructureFault, UserError
 from .guard import check_split, tasks_of
@@ -36,6 +37,10 @@ class EvaluationReport:
     faults: int
     policy_faults: int
     first: tuple[Trajectory, ...]
+    metrics: Mapping[str, float] = field(factory=dict)
+    """Means of what the environment tells beside the scores."""
+    provenance: Mapping[str, Any] = field(factory=dict)
+    """What the environment's results must be shown with."""
 
     def suspicious(self) -> str | None:
         """Words of doubt when all scores are 0 or all are 1: mostly a wrong set-up, not a wonder. With the first transcripts."""
@@ -50,7 +55,7 @@ class EvaluationReport:
         return f"suspicious: all {self.mode} scores on {self.split} are {self.success:.0f}: {hint} The first transcripts:\n{seen}"
 
     def to_json(self) -> str:
-        names = ("environment", "split", "mode", "tasks", "samples", "success", "faults", "policy_faults")
+        names = ("environment", "split", "mode", "tasks", "samples", "success", "faults", "policy_faults", "metrics", "provenance")
         return json.dumps({name: getattr(self, name) for name in names} | {"suspicious": self.suspicious() is not None})
 
     def render(self, console: "Console") -> None:
@@ -61,8 +66,18 @@ class EvaluationReport:
             f"{self.policy_faults} policy faults, {self.faults} infrastructure faults",
             highlight=False,
         )
+        figures = {name: f"{value:.3f}" for name, value in self.metrics.items()}
+        for title, values in (("beside the score", figures), ("with", self.provenance)):
+            if values:
+                shown = ", ".join(f"{name} {value}" for name, value in values.items())
+                console.print(f"{title}: {shown}", markup=False, highlight=False)
         if text := self.suspicious():
             console.print(text, style="yellow", markup=False, highlight=False)
+
+
+def provenance(environment: Environment) -> dict[str, Any]:
+    """What an environment's results must be shown with; empty for one that names nothing."""
+    return dict(environment.provenance()) if isinstance(environment, HasProvenance) else {}
 
 
 def transcript(trajectory: Trajectory) -> str:
@@ -105,7 +120,16 @@ def evaluate(
         faults=len(found) - len(scored),
         policy_faults=sum(t.outcome is Outcome.POLICY_FAULT for t in found),
         first=tuple(found[:4]),
+        metrics={
+            name: fmean(t.metrics[name] for t in scored if name in t.metrics) for name in sorted({n for t in scored for n in t.metrics})
+        },
+        provenance=provenance(roller.environment),
     )
+
+
+def _means(scored: Sequence[Trajectory]) -> dict[str, float]:
+    names = sorted({name for t in scored for name in t.metrics})
+    return {name: fmean(t.metrics[name] for t in scored if name in t.metrics) for name in names}
 
 
 def run_eval(config: Config, registry: Registry, *, tasks: int = 0, mode: str = "greedy", samples: int = 1) -> EvaluationReport:

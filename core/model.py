@@ -144,6 +144,8 @@ class Trajectory:
     fault: str | None = None
     patterns: tuple[str, ...] = ()
     tokens: Tokens | None = None
+    metrics: Mapping[str, float] = field(factory=dict)
+    """What the environment tells beside the score."""
 
     @property
     def success(self) -> bool:

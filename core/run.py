@@ -24,6 +24,7 @@ from .config import Chosen, Config, dump_toml, load_config
 from .contracts import NeedsEnvironment, NeedsPolicy
 from .episodes import Limits, Roller
 from .errors import CoevolveError, UserError
+from .evaluation import provenance
 from .guard import Guard, check_split, tasks_of
 from .loop import Loop
 from .model import TaskPool
@@ -114,7 +115,7 @@ def drive(loop: Loop, folder: Path, checkpoint: tuple[int, str] | None = None, n
                 loop.trainer.train(loop, folder / checkpoint[1] if checkpoint else None)
         with clock.part("store"):
             loop.trainer.save_policy(folder / "policy")
-        summary = summarize(store, config, clock.read(), clock.wall)
+        summary = summarize(store, config, provenance(loop.roller.environment), clock.read(), clock.wall)
         (folder / "summary.json").write_text(json.dumps(summary, indent=1))
         notify("coevolve_run_finished", folder=folder, summary=summary)
         return summary

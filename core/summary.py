@@ -10,7 +10,7 @@ LEARNING = ("generation", "environment", "update", "evaluation")
 FEEDBACK = ("signals", "synthesis", "validation")
 
 
-def summarize(store: Store, config: Config, seconds: Mapping[str, float], wall: float) -> dict[str, Any]:
+def summarize(store: Store, config: Config, provenance: Mapping[str, Any], seconds: Mapping[str, float], wall: float) -> dict[str, Any]:
     """`seconds` by part and `wall` are those of this process (a resumed run's earlier parts are not in them)."""
 
     def counts(sql: str) -> dict[str, int]:
@@ -20,6 +20,7 @@ def summarize(store: Store, config: Config, seconds: Mapping[str, float], wall: 
     reward = store.rows("SELECT iteration, avg(mean) FROM groups GROUP BY iteration ORDER BY iteration")
     return {
         "environment": config.environment.name,
+        "provenance": dict(provenance),
         "seed": config.seed,
         "iterations": reward[-1][0] if reward else 0,
         "held_out": evaluations(store, config.evaluation.split),

@@ -179,6 +179,10 @@ class BfclEpisode:
         right = self._at.right
         return sum(number < len(right) and right[number] for number in asked) / len(asked) if asked else 1.0
 
+    def metrics(self) -> dict[str, float]:
+        """Official score and progress, both in [0, 1], beside the score of training."""
+        return {"official_score": self.official_score(), "progress": self.progress()}
+
     def report(self) -> dict[str, Any]:
         """The results beside the score, as JSON values: official score, progress, and what a strict episode fails for."""
         return {

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from coevolve import UserError
+from coevolve import Task, UserError, hookimpl
 from coevolve.core.evaluation import run_eval
 from coevolve.core.show import show
 from coevolve.core.summary import shares
+from coevolve.testing import Stockroom
 
 
 def text_of(print_it: Any) -> str:
@@ -28,6 +29,31 @@ def test_samples_and_faults_are_counted(runs: Any) -> None:
     assert 0 < report.success < 1 and report.suspicious() is None
     assert json.loads(report.to_json())["success"] == report.success
     assert "stockroom test, sampled: success" in text_of(report.render)
+
+
+def test_what_an_environment_tells_beside_its_scores_is_shown(runs: Any) -> None:
+    class Telling(Stockroom):
+        name = "telling"
+
+        def open(self, task: Task) -> Any:
+            episode = super().open(task)
+            episode.metrics = lambda: {"calls": 2.0 if "train" in task.id else 4}  # type: ignore[attr-defined]
+            return episode
+
+        def provenance(self) -> dict[str, Any]:
+            return {"release": "1"}
+
+    class Plugin:
+        @hookimpl
+        def coevolve_environments(self) -> list[type]:
+            return [Telling]
+
+    registry = runs.registry(Plugin())
+    report = run_eval(runs.config(registry, "environment.name=telling"), registry)
+    assert report.metrics == {"calls": 4.0} and report.provenance == {"release": "1"}
+    assert json.loads(report.to_json())["provenance"] == {"release": "1"}
+    text = text_of(report.render)
+    assert "beside the score: calls 4.000" in text and "with: release 1" in text
 
 
 def test_the_same_tasks_are_drawn_for_every_run(runs: Any) -> None:
