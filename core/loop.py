@@ -93,15 +93,15 @@ class Loop:
         if text := self.stall.seen(groups):
             self.registry.notify("coevolve_diagnosed", iteration=iteration, text=text)
         if iteration % config.evolve_every == 0 and not last:
-            self.evolve(iteration)
+            metrics = metrics | {"admitted": float(self.evolve(iteration))}
         if last or (config.evaluation.every and iteration % config.evaluation.every == 0):
             self.evaluate(iteration, final=last)
         with self.clock.part("store"):
             self.store.add_numbers(iteration, metrics, self.clock.read())
         return last or iteration % config.checkpoint_every == 0
 
-    def evolve(self, iteration: int) -> None:
-        """Signals -> exploration -> validation -> D_{t+1}."""
+    def evolve(self, iteration: int) -> int:
+        """Signals -> exploration -> validation -> D_{t+1}; how many tasks were admitted."""
         with self.clock.part("signals"):
             signals = tuple(signal for detector in self.detectors for signal in detector.detect(self.recent, self.history))
         self.store.add_signals(iteration, signals)
@@ -111,6 +111,7 @@ class Loop:
         if admitted:
             self.store.add_pool(iteration, self.pool, admitted)
         self.recent = []
+        return len(admitted)
 
     def explore(self, iteration: int, signals: tuple[Signal, ...]) -> list[Task]:
         """Ask the synthesizer for candidates until enough of them are admitted, or as many were tried as the budget allows.

@@ -187,8 +187,7 @@ def restore(loop: Loop, iteration: int) -> None:
     loop.iteration = iteration
     loop.pool = loop.store.pool()
     loop.history = loop.store.history()
-    last_evolution = iteration - iteration % loop.config.evolve_every
-    loop.recent = list(loop.store.groups(after=last_evolution))
+    loop.recent = list(loop.store.groups(after=loop.store.last_evolution()))
 
 
 @contextmanager

@@ -212,6 +212,10 @@ class Store:
         """Iteration and folder of the last checkpoint."""
         return next(iter(self.checkpoints()), None)
 
+    def last_evolution(self) -> int:
+        """Iteration of the last evolution, 0 before the first."""
+        return self.rows("SELECT max(iteration) FROM metrics WHERE name = 'admitted'")[0][0] or 0
+
     @_told
     def roll_back(self, iteration: int) -> None:
         """Forget what came after `iteration`: it will happen again, the same."""

@@ -152,9 +152,13 @@ def test_a_run_stopped_anywhere_resumes_to_the_same_end(runs: Any, tmp_path: Pat
 
 def test_a_finished_run_can_be_made_longer(runs: Any, tmp_path: Path) -> None:
     runs.run(tmp_path / "longer", "steps=4", "evaluation.every=4")
-    resume(runs.registry(), tmp_path / "longer", ["steps=6"])
+    resume(runs.registry(), tmp_path / "longer", ["steps=7"])
     store = Store(tmp_path / "longer" / "run.sqlite")
-    assert store.rows("SELECT max(iteration) FROM groups") == [(6,)]
+    assert store.rows("SELECT max(iteration) FROM groups") == [(7,)]
+    evolved = [row[0] for row in store.rows("SELECT iteration FROM metrics WHERE name = 'admitted'")]
+    assert evolved == [2, 6], "none after what was the last iteration"
+    seen = {int(row[0].split(":")[1]) for row in store.rows("SELECT id FROM signals WHERE iteration = 6")}
+    assert seen & {3, 4}, "rollouts that no evolution has seen are not lost"
     store.close()
 
 
