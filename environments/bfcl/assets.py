@@ -94,7 +94,7 @@ def install(release: Release, wheel: Path | None = None) -> Path:
                 return package
             for left in home.glob(".part-*"):  # of a process that was killed; nobody else writes while we hold the lock
                 shutil.rmtree(left, ignore_errors=True)
-            with _workplace(home) as folder:
+            with _scratch(home) as folder:
                 tree = folder / "tree"
                 _pip(release, tree) if wheel is None else _unpack(release, wheel, tree)
                 if lacking := missing(tree / "bfcl_eval", release):
@@ -109,7 +109,7 @@ def install(release: Release, wheel: Path | None = None) -> Path:
 
 
 @contextlib.contextmanager
-def _workplace(home: Path) -> Iterator[Path]:
+def _scratch(home: Path) -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix=".part-", dir=home))
     try:
         yield folder
