@@ -126,6 +126,10 @@ class HasProvenance(Protocol):
         """JSON values that stand beside every result; results that differ in them are not comparable."""
 
 
+NOTE = "note: "
+"""Begins a doctor's line that says something of the data itself, which no set-up can mend."""
+
+
 @runtime_checkable
 class Installable(Protocol):
     """An environment whose data must be fetched first; `coevolve env setup NAME` and `coevolve env doctor NAME` call these."""
@@ -136,7 +140,7 @@ class Installable(Protocol):
 
     @classmethod
     def doctor(cls) -> list[str]:
-        """Lines that name what is missing or broken; empty when all is well."""
+        """Lines that name what is missing or broken; empty when all is well. A line that begins with NOTE is no defect of the set-up."""
 
 
 @runtime_checkable

@@ -7,6 +7,9 @@ keeps its traceback.
 import difflib
 from collections.abc import Iterable
 
+LISTED = 20
+"""Names that an error lists at most."""
+
 
 class CoevolveError(Exception):
     """Base of every error that this package raises on purpose."""
@@ -36,4 +39,5 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
     if near:
         return f" (did you mean {near[0]!r}?)"
-    return f" (there is: {', '.join(known)})" if known else " (there is none)"
+    more = f", ... {len(known) - LISTED} more" if len(known) > LISTED else ""
+    return f" (there is: {', '.join(known[:LISTED])}{more})" if known else " (there is none)"

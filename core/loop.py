@@ -122,10 +122,12 @@ class Loop:
         feedback = Feedback(iteration, signals, tuple(self.recent), self.history, self.pool, wanted)
         rng = generator(self.config.seed, "synthesizer", iteration)
         admitted: list[Task] = []
+        tried = 0
         assert self.synthesizer is not None
         found = self.guard.each(iter(self.synthesizer.synthesize(feedback, self.guard.environment, rng)))
         try:
             for candidate in islice(timed(found, self.clock, "synthesis"), wanted * self.config.candidates_per_task):
+                tried += 1
                 with self.clock.part("validation"):
                     verdict = self.judge(candidate, self.pool.with_tasks(admitted))
                 self.store.add_verdict(iteration, candidate, verdict)
@@ -138,6 +140,9 @@ class Loop:
                     break
         except InfrastructureFault as fault:
             self.registry.notify("coevolve_diagnosed", iteration=iteration, text=f"the exploration ended early: {fault}")
+        if wanted and not tried:
+            text = "the synthesizer found no candidate: the environment may lack what it needs, or its max_calls is too small"
+            self.registry.notify("coevolve_diagnosed", iteration=iteration, text=text)
         return admitted
 
     def judge(self, candidate: CandidateTask, pool: TaskPool) -> Verdict:

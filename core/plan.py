@@ -20,7 +20,7 @@ from attrs import frozen
 
 from .attempts import Attempting
 from .config import Chosen, Config
-from .contracts import Installable, NeedsPolicy
+from .contracts import NOTE, Installable, NeedsPolicy
 from .errors import UserError
 from .guard import check_split, tasks_of
 from .registry import Registry
@@ -96,7 +96,8 @@ def plan(config: Config, registry: Registry) -> Plan:
         part = _make(registry, kind, chosen)
         if isinstance(part, NeedsPolicy):
             Attempting.check(part.wanted_policy, registry)
-    missing = type(environment).doctor() if isinstance(environment, Installable) else []
+    found = type(environment).doctor() if isinstance(environment, Installable) else []
+    missing = [line for line in found if not line.startswith(NOTE)]
     here = machine(getattr(config.policy.options, "device", "auto"))
     memory = _memory(config, here)
     rollouts = config.steps * config.batch * config.rollouts

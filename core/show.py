@@ -31,8 +31,8 @@ def _show_run(store: Store, console: "Console") -> None:
         "SELECT iteration, split, mode, success, tasks FROM evaluations ORDER BY mode, iteration"
     ):
         console.print(f"after {iteration:>4} iterations, {split} {mode:8} success {success:.3f} of {tasks} tasks", highlight=False)
-    table = Table(title="Tasks of the pool, the weakest first", box=None, pad_edge=False, expand=True)
-    for name in ("task", "since", "attempts", "first", "last"):  # the id is what `coevolve show RUN TASK` takes: never cut
+    table = Table(title="The weakest tasks of the pool (30 at most)", box=None, pad_edge=False, expand=True)
+    for name in ("task", "since", "groups", "first", "last"):  # the id is what `coevolve show RUN TASK` takes: never cut
         table.add_column(name, no_wrap=True, min_width=console.width // 4 if name == "task" else None)
     table.add_column("query", no_wrap=True, overflow="ellipsis", ratio=1)
     for row in store.rows(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
-from coevolve import Action, Description, Step, Task, TaskKeys, Trajectory, UserError, did_you_mean
+from coevolve import NOTE, Action, Description, Step, Task, TaskKeys, Trajectory, UserError, did_you_mean
 
 from . import assets, function_call
 from .apis import Apis, load
@@ -222,8 +222,8 @@ class Bfcl:
             return [*lines, "mpmath is missing; run: pip install 'coevolve[bfcl]'"]
         for version in filter(_found, RELEASES):
             broken = cls(BfclOptions(release=version, category="all")).unreachable
-            leave = "leave it out: environment.bfcl.exclude_unreachable=true"
-            lines += [f"BFCL {version}: {name} cannot be solved ({reason}); {leave}" for name, reason in broken.items()]
+            leave = "leave it out: environment.exclude_unreachable=true"
+            lines += [f"{NOTE}BFCL {version}: {name} cannot be solved ({reason}); {leave}" for name, reason in broken.items()]
         return lines
 
 

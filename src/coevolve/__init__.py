@@ -1,6 +1,7 @@
 """Train an LLM agent and its training data together (CoEvolve, arXiv 2604.15840). These are the public names."""
 
 from coevolve.core.contracts import (
+    NOTE,
     Attempts,
     Component,
     Conversation,
@@ -51,6 +52,7 @@ from coevolve.core.model import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "NOTE",
     "SUCCESS",
     "Action",
     "Attempt",

@@ -78,8 +78,8 @@ def test_every_ground_truth_passes_in_both_releases_and_what_does_not_is_listed(
     assert early.provenance()["excluded"] == ["multi_turn_base_154"]
     assert make(release="2025.7.17", category="miss_func").unreachable == {}
     (line,) = Bfcl.doctor()
-    assert line.startswith("BFCL 2025.7.17: multi_turn_base_154 cannot be solved (5 requests, but ground truths for 6 turns)")
-    assert line.endswith("environment.bfcl.exclude_unreachable=true")
+    assert line.startswith("note: BFCL 2025.7.17: multi_turn_base_154 cannot be solved (5 requests, but ground truths for 6 turns)")
+    assert line.endswith("environment.exclude_unreachable=true")
 
 
 def test_provenance_says_what_results_depend_on(make: Make) -> None:

@@ -133,6 +133,9 @@ def test_environments(call: Call, capfd: Read, monkeypatch: pytest.MonkeyPatch) 
     assert capfd.readouterr().out == "bfcl: no data; run `coevolve env setup bfcl`\n"
     assert call("env", "setup", "bfcl", "--set", "release=new") == 0
     assert capfd.readouterr().out == "bfcl: done with {'release': 'new'}\n"
+    registered["bfcl"] = ["note: one task has no answer"]
+    assert call("env", "doctor", "bfcl") == 0, "what no set-up can mend is told and is no defect"
+    assert "bfcl: note: one task has no answer" in capfd.readouterr().out
     registered["bfcl"] = []
     assert call("env", "doctor", "bfcl") == 0
     assert call("env", "setup", "stockroom") == 0

@@ -81,7 +81,7 @@ def test_an_unknown_split_is_named(runs: Any) -> None:
 def test_a_run_and_its_tasks_can_be_read(runs: Any, folder: Path) -> None:
     runs.run(folder)
     whole = text_of(lambda console: show(folder, None, console))
-    assert "after    6 iterations, test greedy" in whole and "weakest first" in whole
+    assert "after    6 iterations, test greedy" in whole and "The weakest tasks" in whole
     task = next(word for word in whole.split() if word.startswith("stockroom-train"))
     story = text_of(lambda console: show(folder, task, console))
     assert "origin: Origin(kind='seed'" in story and "iteration" in story and "assistant:" in story

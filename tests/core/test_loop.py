@@ -217,6 +217,12 @@ def test_an_exploration_that_breaks_down_ends_that_evolution_only(runs: Any, fol
     assert any("the exploration ended early" in text and "compose: RuntimeError: no words" in text for text in watcher.texts)
 
 
+def test_an_exploration_without_any_candidate_is_said_in_words(runs: Any, folder: Path) -> None:
+    watcher = Watcher()
+    runs.run(folder, "synthesizer.name=random", "synthesizer.max_calls=1", plugins=(watcher,))
+    assert any("the synthesizer found no candidate" in text for text in watcher.texts)
+
+
 def test_no_learning_signal_is_said_in_words(runs: Any, folder: Path) -> None:
     watcher = Watcher()
     runs.run(folder, "policy.share=0.0", "policy.strong=50.0", "stalled_after=3", "synthesizer.name=none", plugins=(watcher,))
