@@ -4,7 +4,6 @@ An error that the user can mend is one line on stderr; any other exception keeps
 """
 
 import json
-import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -45,8 +44,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    # Threads that wait for work must not spin: beside other programs that made a run many times slower (idle it gains a tenth).
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         code = app(args=None if argv is None else list(argv), prog_name="coevolve", standalone_mode=False)
     except UserError as error:
