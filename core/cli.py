@@ -82,6 +82,14 @@ def run(
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Short for --set seed=N.")] = None,
     steps: Annotated[int | None, typer.Option("--steps", metavar="N", help="Short for --set steps=N.")] = None,
+    teacher_budget: Annotated[
+        str | None,
+        typer.Option("--teacher-budget", metavar="AMOUNT", help="Short for --set synthesizer.budget=AMOUNT: 200calls, 1e6tokens or 5cost."),
+    ] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option("--replay", metavar="RUN", help="Answer every request to a teacher from the run in this folder: no network, no cost."),
+    ] = None,
     block: Block = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check the settings and print what the run would take; loads no model, writes nothing.")
@@ -89,6 +97,8 @@ def run(
 ) -> None:
     """Train, and evolve the tasks. Stopped anywhere, it goes on with `coevolve resume`."""
     short = [f"{key}={value}" for key, value in (("seed", seed), ("steps", steps)) if value is not None]
+    named = (("synthesizer.budget", teacher_budget), ("replay", str(replay.absolute()) if replay else None))
+    short += [f"{key}={json.dumps(value)}" for key, value in named if value is not None]
     settings, registry = _prepare(recipe, config, [*(sets or ()), *short], block or ())
     if dry_run:
         from .plan import plan

@@ -100,6 +100,8 @@ class Config:
     """Share of infrastructure faults among an iteration's rollouts, in (0, 1]; more than that stops the run (resumable)."""
     stalled_after: int = field(default=5, validator=ge(1))
     """Iterations in a row without unequal scores in any group before the run says why it learns nothing."""
+    replay: str = ""
+    """Folder of a run whose teacher traffic answers this one's requests: no network, no cost; the other settings must be that run's."""
     evaluation: Evaluation = Evaluation()
     plugins: PluginChoice = PluginChoice()
     environment: Chosen

@@ -25,6 +25,7 @@ from .model import (
     Task,
     TaskKeys,
     TaskPool,
+    TeacherCall,
     Tokens,
     Trajectory,
     Verdict,
@@ -254,6 +255,60 @@ class NeedsPolicy(Protocol):
 
     def bind_attempts(self, attempts: Attempts) -> None:
         """Called once, before the first validation."""
+
+
+class Journal(Protocol):
+    """Where a part that asks a teacher writes every call down, and finds the calls of a run that is replayed or resumed.
+
+    Safe to call from several threads.
+    """
+
+    def recall(self, key: str, request: Mapping[str, Any]) -> tuple[TeacherCall, ...]:
+        """The kept attempts at a request, in order; empty when it must be asked anew. What is recalled is not to be recorded again.
+
+        A resumed run recalls requests that were answered; a replayed one recalls faults too, and raises UserError for a request that the
+        replayed run did not make: then the two have parted.
+        """
+
+    def record(self, call: TeacherCall) -> None:
+        """Keep an attempt, at once and for good: going back to a checkpoint does not unmake calls that were paid for."""
+
+    def calls(self) -> tuple[TeacherCall, ...]:
+        """All attempts of this run so far, without their requests: what was spent."""
+
+    def tell(self, text: str) -> None:
+        """A line for the user, such as that a budget is used up; the same line is shown once a run."""
+
+
+@runtime_checkable
+class NeedsJournal(Protocol):
+    """A synthesizer or validator that asks a teacher over the network."""
+
+    def bind_journal(self, journal: Journal) -> None:
+        """Called once, before the first use."""
+
+
+class Chat(Protocol):
+    """Lets the policy in training answer, as trained so far: for a policy that is its own teacher. Safe to call from several threads."""
+
+    def __call__(self, key: str, messages: Sequence[Message], temperature: float, max_new_tokens: int) -> str | None:
+        """The completion's text; None when the conversation leaves no room for one. The draw is a function of the run's seed and `key`."""
+
+
+@runtime_checkable
+class NeedsChat(Protocol):
+    """A synthesizer or validator that lets the policy in training answer questions."""
+
+    def bind_chat(self, chat: Chat) -> None:
+        """Called once, before the first use."""
+
+
+@runtime_checkable
+class HasEstimate(Protocol):
+    """A synthesizer whose work costs more than time on this machine; `coevolve run --dry-run` shows it."""
+
+    def estimate(self, evolutions: int, wanted: int) -> str:
+        """In one line, what `evolutions` that want `wanted` tasks each take at most: calls, tokens, cost."""
 
 
 class RunInfo(Protocol):

@@ -4,6 +4,7 @@ So a plugin that explores need not guard itself against an environment that rais
 is watched (`Guard.run`, `Guard.each`); its calls of the environment say when they begin and end.
 """
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -18,10 +19,9 @@ from .model import Action, Description, Message, Observation, Step, Task, TaskKe
 T = TypeVar("T")
 
 
-def _guarded(watch: Watch, where: str, function: Callable[[], T]) -> T:
+def _guarded(watch: "Watching", where: str, function: Callable[[], T]) -> T:
     try:
-        with watch.calling():
-            return function()
+        return watch.call(function)
     except Exception as error:
         raise InfrastructureFault(f"environment failed in {where}: {type(error).__name__}: {error}") from error
 
@@ -52,18 +52,43 @@ def tasks_of(environment: Environment, split: str) -> tuple[Task, ...]:
         return tuple(answers.tasks(environment.tasks(split)))
 
 
-class Guard:
-    """Runs plugin code over the guarded `environment`."""
+class Watching(Watch):
+    """Calls of the environment by the thread that runs the plugin are watched in place; those of threads that the plugin started itself go
+    through `others`, where each has its own deadline."""
 
-    def __init__(self, environment: Environment, timeout: float) -> None:
-        self._watch = Watch()
+    def __init__(self, others: DeadlinePool) -> None:
+        super().__init__()
+        self.owner: int | None = None
+        self._others = others
+
+    def call(self, function: Callable[[], T]) -> T:
+        if self.owner in (None, threading.get_ident()):
+            with self.calling():
+                return function()
+        result = self._others.map([function])[0]
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+
+class Guard:
+    """Runs plugin code over the guarded `environment`. `workers`: calls at once of a plugin that explores in several threads."""
+
+    def __init__(self, environment: Environment, timeout: float, workers: int = 1) -> None:
+        self._others = DeadlinePool(workers, timeout)
+        self._watch = Watching(self._others)
         self._pool = DeadlinePool(1, timeout)
         self.environment: Environment = GuardedEnvironment(environment, self._watch)
 
     def run(self, function: Callable[[], T]) -> T:
         """The function's result; InfrastructureFault when the environment failed in it or did not answer in time."""
+
+        def owned() -> T:
+            self._watch.owner = threading.get_ident()
+            return function()
+
         try:
-            return self._pool.supervise(function, self._watch)
+            return self._pool.supervise(owned, self._watch)
         except InfrastructureFault:
             self._watch.started = None
             raise
@@ -75,14 +100,15 @@ class Guard:
             yield cast(T, item)
 
     def close(self) -> None:
-        """Let the worker thread end."""
+        """Let the worker threads end."""
         self._pool.close()
+        self._others.close()
 
 
 class GuardedEpisode:
     """An Episode whose calls go through the guard."""
 
-    def __init__(self, episode: Episode, watch: Watch) -> None:
+    def __init__(self, episode: Episode, watch: Watching) -> None:
         self._episode, self._watch = episode, watch
         self.messages: Sequence[Message] = episode.messages
         self.tools: Sequence[dict[str, Any]] | None = episode.tools
@@ -118,7 +144,7 @@ class GuardedEnvironment:
     name: ClassVar[str]
     Options: ClassVar[type[Any]] = object
 
-    def __init__(self, environment: Environment, watch: Watch) -> None:
+    def __init__(self, environment: Environment, watch: Watching) -> None:
         self.name = environment.name  # type: ignore[misc]  # what it guards is known by its own name
         self._environment = environment
         self._watch = watch

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
+import attrs
 from attrs import define, field
 
 from .checkpoints import seal
@@ -132,6 +133,7 @@ class Loop:
                     verdict = self.judge(candidate, self.pool.with_tasks(admitted))
                 self.store.add_verdict(iteration, candidate, verdict)
                 if verdict.accepted:
+                    candidate = attrs.evolve(candidate, task=verdict.task or candidate.task)
                     admitted.append(candidate.task)
                     self.registry.notify("coevolve_task_admitted", iteration=iteration, candidate=candidate)
                 else:
@@ -146,13 +148,22 @@ class Loop:
         return admitted
 
     def judge(self, candidate: CandidateTask, pool: TaskPool) -> Verdict:
-        """Accepted only when every validator accepts."""
+        """Accepted only when every validator accepts; each judges the task as the one before it left it."""
+
+        def judged() -> Verdict:
+            verdict = Verdict(True, "accepted")
+            for validator in self.validators:
+                now = attrs.evolve(candidate, task=verdict.task or candidate.task)
+                found = validator.validate(now, self.guard.environment, pool, self.held_out)
+                if not found.accepted:
+                    return found
+                verdict = attrs.evolve(verdict, task=found.task or verdict.task)
+            return verdict
+
         try:
-            verdicts = (v.validate(candidate, self.guard.environment, pool, self.held_out) for v in self.validators)
-            refused = self.guard.run(lambda: next((verdict for verdict in verdicts if not verdict.accepted), None))
+            return self.guard.run(judged)
         except InfrastructureFault as fault:
             return Verdict(False, "environment_error", str(fault))
-        return refused or Verdict(True, "accepted")
 
     def evaluate(self, iteration: int, *, final: bool = False) -> None:
         """Success on the held-out split, for each mode that the configuration names."""

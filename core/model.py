@@ -203,6 +203,8 @@ class CandidateTask:
     task: Task
     context: ExplorationContext | None = None
     exploration: tuple[Step, ...] = ()
+    calls: tuple[str, ...] = ()
+    """Keys of the teacher calls (`TeacherCall.key`) behind it, in order."""
 
 
 @frozen
@@ -212,6 +214,37 @@ class Verdict:
     accepted: bool
     reason: str
     detail: str = ""
+    task: Task | None = None
+    """The task as it is to be stored, when an accepting validator made it better (a shorter solution); it keeps its id."""
+
+
+@frozen
+class TeacherCall:
+    """One attempt to have a teacher answer, as it is kept. Exactly one of `reply` and `fault` is None.
+
+    `key` names the request within the run ("20/explore/3/2", say): the same key always stands for the same request, whatever the order
+    in which requests that run at once are sent, so that a run can be replayed from its calls. Attempts at one request share the key.
+    """
+
+    key: str
+    iteration: int
+    purpose: str
+    """What it was asked for: "reflect", "explore", ...; calls, tokens and cost are counted by it."""
+    model: str
+    request: Mapping[str, Any]
+    """What was asked, without anything secret: messages, schema, sampling."""
+    reply: str | None = None
+    """The raw text, whether it could be parsed or not."""
+    fault: str | None = None
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0
+    """In the currency of the configured prices."""
+    seconds: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
 
 
 @frozen

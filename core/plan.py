@@ -20,7 +20,7 @@ from attrs import frozen
 
 from .attempts import Attempting
 from .config import Chosen, Config
-from .contracts import NOTE, Installable, NeedsPolicy
+from .contracts import NOTE, HasEstimate, Installable, NeedsPolicy
 from .errors import UserError
 from .guard import check_split, tasks_of
 from .registry import Registry
@@ -101,7 +101,10 @@ def plan(config: Config, registry: Registry) -> Plan:
     here = machine(getattr(config.policy.options, "device", "auto"))
     memory = _memory(config, here)
     rollouts = config.steps * config.batch * config.rollouts
-    lines = [f"environment {config.environment.name}: {'; '.join(missing) or 'ready'}", *_counts(config, environment, not missing)]
+    lines = [
+        f"environment {config.environment.name}: {'; '.join(missing) or 'ready'}",
+        *_counts(config, registry, environment, not missing),
+    ]
     return Plan((*lines, *_told(config, memory, here)), memory, rollouts, here)
 
 
@@ -117,7 +120,7 @@ def _parts(config: Config) -> Iterator[tuple[str, Chosen]]:
     yield from (("validator", chosen) for chosen in config.validators)
 
 
-def _counts(config: Config, environment: Any, ready: bool) -> Iterator[str]:
+def _counts(config: Config, registry: Registry, environment: Any, ready: bool) -> Iterator[str]:
     splits = (config.train_split, config.evaluation.split)
     for split in splits:
         check_split(environment, split)
@@ -131,7 +134,7 @@ def _counts(config: Config, environment: Any, ready: bool) -> Iterator[str]:
     total = "" if evaluated is None else f": {config.steps * rows + evaluated:,}"
     yield f"environment episodes of rollouts and evaluations{total} (evaluations: {episodes})"
     yield f"completions: at most {config.max_completions} an episode, of at most {config.max_new_tokens} tokens"
-    yield from _evolution(config)
+    yield from _evolution(config, registry)
 
 
 def _some(asked: int, there: int | None) -> int | None:
@@ -150,7 +153,7 @@ def _evaluated(config: Config, there: int | None) -> int | None:
     return total
 
 
-def _evolution(config: Config) -> Iterator[str]:
+def _evolution(config: Config, registry: Registry) -> Iterator[str]:
     times = max(0, config.steps - 1) // config.evolve_every if config.synthesizer else 0
     if config.synthesizer is None or not times:
         yield "evolutions: none, the pool stays as it is"
@@ -161,8 +164,9 @@ def _evolution(config: Config) -> Iterator[str]:
         yield f"evolutions: {times}, at most {times * config.tasks_per_evolution:,} new tasks of {tried:,} candidates{bound}"
         if attempts := sum(getattr(chosen.options, "attempts", 0) for chosen in config.validators):
             yield f"attempts by a policy at candidates: at most {tried * attempts:,}"
-    asking = [chosen.name for _, chosen in _parts(config) if hasattr(chosen.options, "teacher")]
-    yield f"teacher calls: {f'made by {asking[0]}, not counted here' if asking else 'none (no part asks a teacher)'}"
+    part = _make(registry, "synthesizer", config.synthesizer) if config.synthesizer else None
+    asked = part.estimate(times, config.tasks_per_evolution) if isinstance(part, HasEstimate) else "none (no part asks a teacher)"
+    yield f"teacher calls: {asked}"
 
 
 def shape(model: str) -> Shape | None:

@@ -18,14 +18,16 @@ from attrs import frozen
 from filelock import FileLock, Timeout
 
 from .attempts import Attempting
+from .chat import PolicyChat
 from .checkpoints import newest_whole
 from .clock import Clock
 from .config import Chosen, Config, dump_toml, load_config
-from .contracts import NeedsEnvironment, NeedsPolicy
+from .contracts import NeedsChat, NeedsEnvironment, NeedsJournal, NeedsPolicy
 from .episodes import Limits, Roller
 from .errors import CoevolveError, UserError
 from .evaluation import provenance
 from .guard import Guard, check_split, tasks_of
+from .journal import StoreJournal
 from .loop import Loop
 from .model import TaskPool
 from .randomness import generator
@@ -104,6 +106,7 @@ def drive(loop: Loop, folder: Path, checkpoint: tuple[int, str] | None = None, n
         store.roll_back(checkpoint[0] if checkpoint else -1)
         if checkpoint:
             restore(loop, checkpoint[0])
+        bind(loop)
     notify("coevolve_run_started", folder=folder, config=config.as_dict(), iteration=loop.iteration)
     try:
         if note:
@@ -158,7 +161,7 @@ def build(config: Config, registry: Registry, folder: Path, clock: Clock) -> "pa
         clock=clock,
         roller=Roller(environment, limits, clock),
         evaluator=evaluator,
-        guard=Guard(environment, config.step_timeout),
+        guard=Guard(environment, config.step_timeout, config.workers),
         trainer=trainer,
         sampler=make("sampler", config.sampler),
         detectors=[make("signal", chosen) for chosen in config.signals],
@@ -167,6 +170,22 @@ def build(config: Config, registry: Registry, folder: Path, clock: Clock) -> "pa
         held_out=tasks_of(environment, config.evaluation.split),
         pool=TaskPool(()),
     )
+
+
+def bind(loop: Loop) -> None:
+    """Give the parts that ask a teacher, or the policy as one, what they need for it."""
+    config = loop.config
+
+    def tell(text: str) -> None:
+        loop.registry.notify("coevolve_diagnosed", iteration=loop.iteration, text=text)
+
+    journal = StoreJournal(loop.store, tell, Path(config.replay) if config.replay else None)
+    chat = PolicyChat(loop.trainer, config.environment.name, config.seed)
+    for part in (loop.synthesizer, *loop.validators):
+        if isinstance(part, NeedsJournal):
+            part.bind_journal(journal)
+        if isinstance(part, NeedsChat):
+            part.bind_chat(chat)
 
 
 def begin(loop: Loop) -> None:

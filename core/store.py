@@ -4,10 +4,11 @@ Iterations count from 1; what belongs to the start (the initial pool, the first 
 iteration, so going back to a checkpoint is deleting the rows after it.
 """
 
+import hashlib
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -18,11 +19,11 @@ from cattrs import BaseValidationError
 from cattrs.preconf.json import make_converter
 
 from .errors import CoevolveError, UserError
-from .model import CandidateTask, History, RolloutGroup, Signal, Task, TaskPool, Trajectory, Verdict
+from .model import CandidateTask, History, RolloutGroup, Signal, Task, TaskPool, TeacherCall, Trajectory, Verdict
 
 P = ParamSpec("P")
 R = TypeVar("R")
-FORMAT = 1
+FORMAT = 2
 SCHEMA = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE tasks(number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, iteration INTEGER NOT NULL, origin TEXT NOT NULL,
@@ -44,10 +45,15 @@ CREATE TABLE seconds(iteration INTEGER NOT NULL, part TEXT NOT NULL, value REAL 
 CREATE TABLE evaluations(iteration INTEGER NOT NULL, split TEXT NOT NULL, mode TEXT NOT NULL, success REAL NOT NULL, tasks INTEGER NOT NULL,
   faults INTEGER NOT NULL, PRIMARY KEY(iteration, split, mode));
 CREATE TABLE checkpoints(iteration INTEGER PRIMARY KEY, folder TEXT NOT NULL);
+CREATE TABLE teacher_calls(number INTEGER PRIMARY KEY, iteration INTEGER NOT NULL, key TEXT NOT NULL, purpose TEXT NOT NULL,
+  model TEXT NOT NULL, digest TEXT NOT NULL, request TEXT NOT NULL, reply TEXT, fault TEXT, prompt_tokens INTEGER NOT NULL,
+  completion_tokens INTEGER NOT NULL, cost REAL NOT NULL, seconds REAL NOT NULL);
+CREATE INDEX teacher_calls_by_key ON teacher_calls(key);
 """
 ROLLED_BACK = (
     "verdicts", "candidates", "trajectories", "groups", "signals", "tasks", "pools", "metrics", "seconds", "evaluations", "checkpoints",
 )  # fmt: skip
+"""Not the teacher's calls: they were paid for, and a resumed run finds their answers again."""
 _converter = make_converter()
 
 
@@ -62,6 +68,11 @@ def from_json(text: str, cls: type[R]) -> R:
         return _converter.structure(json.loads(text), cls)
     except (BaseValidationError, TypeError, AttributeError) as error:
         raise ValueError(f"this is no {cls.__name__}: {text[:80]}") from error
+
+
+def digest(request: Mapping[str, Any]) -> str:
+    """What makes two requests to a teacher the same: equal JSON values, whatever the order of keys."""
+    return hashlib.sha256(json.dumps(_converter.unstructure(request), sort_keys=True).encode()).hexdigest()
 
 
 FIXES = {
@@ -202,6 +213,13 @@ class Store:
         with self.transaction():
             self._db.execute("INSERT OR REPLACE INTO checkpoints VALUES(?,?)", (iteration, folder))
 
+    @_told
+    def add_teacher_call(self, call: TeacherCall) -> None:
+        values = {**attrs.asdict(call, recurse=False), "digest": digest(call.request), "request": to_json(call.request)}
+        with self.transaction():
+            marks = ", ".join(f":{name}" for name in values)
+            self._db.execute(f"INSERT INTO teacher_calls({', '.join(values)}) VALUES({marks})", values)
+
     # Going back and reading
 
     def checkpoints(self) -> list[tuple[int, str]]:
@@ -247,6 +265,14 @@ class Store:
     def history(self) -> History:
         """The history of all stored groups."""
         return History().with_groups(self.groups())
+
+    @_told
+    def teacher_calls(self, keys: Sequence[str] = ()) -> list[tuple[str, TeacherCall]]:
+        """All attempts in order, each with its request's digest and without its request; or those of `keys` with it."""
+        names = ("key", "iteration", "purpose", "model", "reply", "fault", "prompt_tokens", "completion_tokens", "cost", "seconds")
+        wanted, marks = ("request", f"WHERE key IN ({','.join('?' * len(keys))})") if keys else ("'{}'", "")
+        rows = self.rows(f"SELECT digest, {wanted}, {', '.join(names)} FROM teacher_calls {marks} ORDER BY number", *keys)
+        return [(row[0], TeacherCall(request=json.loads(row[1]), **dict(zip(names, row[2:], strict=True)))) for row in rows]
 
     def close(self) -> None:
         self._db.close()
