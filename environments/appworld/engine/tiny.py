@@ -1,0 +1,97 @@
+"""Writes the tiny world: `python -m engine.tiny ROOT` makes ROOT/data complete, the same on every run.
+
+Everything is made with the engine's own models on the user's machine; nothing of it is to be passed on. Three traps of the engine are
+dealt with here: record hashes come from the constructor's values (so they are computed again from the stored rows), default dates come
+from the clock (so it is frozen), and raw SQL must be committed at once.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+ENGINE_ROOT = "APPWORLD_ROOT"
+
+
+def write(root: Path) -> None:
+    """Make ROOT/data, which must not exist. A ROOT with "memory" in its path breaks the engine."""
+    if "memory" in str(root.resolve()):
+        raise SystemExit(f"{root}: the engine cannot work under a path that contains 'memory'")
+    data = root / "data"
+    if data.exists():
+        raise SystemExit(f"{data} exists; give an empty folder")
+    os.environ[ENGINE_ROOT] = str(root.resolve())
+    from appworld.common.path_store import path_store
+
+    path_store.reload()
+    _api_docs(data / "api_docs" / "standard")
+    _base_databases(data / "base_dbs")
+    from .tiny_tasks import SPLITS, write_tasks
+
+    write_tasks(data / "tasks")
+    (data / "datasets").mkdir()
+    for split, scenarios in SPLITS.items():
+        names = [f"{scenario.name}_{number}" for scenario in scenarios for number in (1, 2, 3)]
+        (data / "datasets" / f"{split}.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
+
+
+def write_json(path: Path, value: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _api_docs(folder: Path) -> None:
+    from appworld.api_docs import prepare_api_docs
+    from appworld.apps import get_all_apps
+    from appworld.common.constants import CANARY_STRING
+
+    for app in get_all_apps(skip_admin=True):
+        write_json(folder / f"{app}.json", {doc["api_name"]: {**doc, "canary_string": CANARY_STRING} for doc in prepare_api_docs(app)})
+
+
+def _base_databases(folder: Path) -> None:
+    from appworld.apps import get_all_apps
+    from appworld.collections.models import ModelCollection
+    from appworld.common.utils import freeze_time
+    from .tiny_world import EARLIER, populate
+
+    folder.mkdir(parents=True)
+    frozen = freeze_time(EARLIER)
+    frozen.start()
+    try:
+        apps = ModelCollection.load(to_db_home_path=str(folder), load_apps=list(get_all_apps()), create_db=True)
+        populate(apps)
+        rehash(apps)
+        apps.vaccum()
+        apps.close()
+    finally:
+        frozen.stop()
+
+
+def rehash(apps: Any) -> None:
+    """Store every record's hash as the engine computes it when it reads the record back."""
+    for models in apps.values():
+        for model in models.SQLModel.models():
+            if model.is_table_model():
+                _rehash(model)
+
+
+def _rehash(model: Any) -> None:
+    from sqlalchemy import text
+
+    for record in model.all():
+        stored = record.record_hash
+        record.set_record_hash()
+        if record.record_hash != stored:
+            with model.db.engine.begin() as connection:
+                connection.execute(
+                    text(f'UPDATE "{model.__tablename__}" SET record_hash = :hash WHERE id = :id'),
+                    {"hash": record.record_hash, "id": record.id},
+                )
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit("usage: python -m engine.tiny ROOT")
+    write(Path(sys.argv[1]))
