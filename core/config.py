@@ -21,6 +21,7 @@ from attrs.validators import and_, ge, gt, le, lt, min_len
 from .errors import UserError, did_you_mean
 from .layers import MANY, ONE, layers, merge, recipes, source
 from .registry import Registry
+from .retirement import Retirement
 from .strict import NONE, Misfit, describe, plain, structure
 
 __all__ = ["Chosen", "Config", "Evaluation", "PluginChoice", "dump_toml", "load_config", "plugin_choice", "recipes"]
@@ -102,6 +103,7 @@ class Config:
     """Iterations in a row without unequal scores in any group before the run says why it learns nothing."""
     replay: str = ""
     """Folder of a run whose teacher traffic answers this one's requests: no network, no cost; the other settings must be that run's."""
+    retirement: Retirement = Factory(Retirement)
     evaluation: Evaluation = Evaluation()
     plugins: PluginChoice = PluginChoice()
     environment: Chosen

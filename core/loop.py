@@ -32,6 +32,7 @@ from .guard import Guard
 from .model import CandidateTask, Feedback, History, RolloutGroup, Sampling, Signal, Task, TaskPool, Verdict
 from .randomness import derive, generator
 from .registry import Registry
+from .retirement import active
 from .store import Store
 
 
@@ -70,9 +71,10 @@ class Loop:
         return self.config.steps
 
     def rollout(self, policy: Policy, iteration: int) -> list[RolloutGroup]:
-        """Sample a batch of tasks from D_t and roll each out K times."""
+        """Sample a batch of tasks from D_t (those of it that do not rest) and roll each out K times."""
         config = self.config
-        tasks = self.sampler.pick(self.pool, self.history, config.batch, generator(config.seed, "sampler", iteration))
+        pool = active(self.pool, self.history, iteration, config.retirement, config.batch)
+        tasks = self.sampler.pick(pool, self.history, config.batch, generator(config.seed, "sampler", iteration))
         sampling = Sampling(config.temperature, config.max_new_tokens, derive(config.seed, "rollout", iteration))
         groups = self.roller.roll(policy, tasks, config.rollouts, sampling, iteration)
         with self.clock.part("store"):
