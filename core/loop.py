@@ -162,6 +162,8 @@ class Loop:
                 verdict = attrs.evolve(verdict, task=found.task or verdict.task)
             return verdict
 
+        if candidate.refused is not None:
+            return attrs.evolve(candidate.refused, accepted=False)
         try:
             return self.guard.run(judged)
         except InfrastructureFault as fault:

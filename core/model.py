@@ -205,6 +205,9 @@ class CandidateTask:
     exploration: tuple[Step, ...] = ()
     calls: tuple[str, ...] = ()
     """Keys of the teacher calls (`TeacherCall.key`) behind it, in order."""
+    refused: "Verdict | None" = None
+    """Why its own synthesizer refuses it already (a teacher's reply that cannot be read or carried out, say): it is stored and counted
+    like any other refusal, and no validator is asked."""
 
 
 @frozen
