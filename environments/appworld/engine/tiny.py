@@ -54,6 +54,7 @@ def _base_databases(folder: Path) -> None:
     from appworld.apps import get_all_apps
     from appworld.collections.models import ModelCollection
     from appworld.common.utils import freeze_time
+
     from .tiny_world import EARLIER, populate
 
     folder.mkdir(parents=True)
