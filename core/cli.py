@@ -174,6 +174,20 @@ def show(
     render(folder, task, Console())
 
 
+@app.command(short_help="Where a task came from, and what became of it.")
+def why(
+    folder: RunFolder,
+    task: Annotated[str, typer.Argument(metavar="TASK", help="Id of a task, admitted or refused.", show_default=False)],
+    full: Annotated[bool, typer.Option("--full", help="Requests, replies and observations in full.")] = False,
+) -> None:
+    """A task's story: the signal and its rollouts, the reflection, the exploration, the teacher's calls with their cost, the verdict, and
+    its success since."""
+    from .why import why as story
+
+    for line in story(folder, task, full=full):
+        print(line)
+
+
 @app.command(short_help="Which plugins are loaded or broken.")
 def plugins(block: Block = None, as_json: AsJson = False) -> None:
     """Which plugins are loaded, from which distribution, and what is wrong with those that are not (then the exit code is 1)."""

@@ -28,11 +28,23 @@ def summarize(store: Store, config: Config, provenance: Mapping[str, Any], secon
         "signals": counts("SELECT kind, count(*) FROM signals GROUP BY kind ORDER BY kind"),
         "pool": counts("SELECT origin, count(*) FROM tasks GROUP BY origin ORDER BY min(number)"),
         "rejected": counts("SELECT reason, count(*) FROM verdicts WHERE NOT accepted GROUP BY reason ORDER BY count(*) DESC, reason"),
+        "teacher": teacher(store),
         "rollouts": sum(outcomes.values()),
         "faults": {key: n for key, n in outcomes.items() if key != "completed"},
         "seconds": {key: round(value, 3) for key, value in sorted(seconds.items(), key=lambda item: -item[1])},
         "wall_seconds": round(wall, 3),
         "share": shares(seconds, wall),
+    }
+
+
+def teacher(store: Store) -> dict[str, dict[str, float]]:
+    """Calls, failed calls, tokens and cost by purpose; empty when no teacher was asked."""
+    return {
+        purpose: {"calls": calls, "failed": failed, "tokens": tokens, "cost": cost}
+        for purpose, calls, failed, tokens, cost in store.rows(
+            "SELECT purpose, count(*), sum(reply IS NULL), sum(prompt_tokens + completion_tokens), sum(cost) FROM teacher_calls "
+            "GROUP BY purpose ORDER BY min(number)"
+        )
     }
 
 

@@ -24,6 +24,10 @@ def final_table(summary: dict[str, Any]) -> "Table":
     table.add_row("signals", counted(summary["signals"]))
     table.add_row("pool by origin", counted(summary["pool"]))
     table.add_row("rejected", counted(summary["rejected"]))
+    if teacher := summary["teacher"]:
+        total = {name: sum(found[name] for found in teacher.values()) for name in ("calls", "failed", "tokens", "cost")}
+        by_purpose = counted({purpose: int(found["calls"]) for purpose, found in teacher.items()})
+        table.add_row("teacher calls", f"{by_purpose}; {total['failed']:g} failed; {total['tokens']:,.0f} tokens, cost {total['cost']:.6g}")
     table.add_row("rollouts", f"{summary['rollouts']}; faults: {counted(summary['faults'])}")
     share = summary["share"]
     if share:

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from coevolve import Episode
-from coevolve.core.contracts import KINDS, Installable, NeedsPolicy
+from coevolve.core.contracts import KINDS, HasEstimate, Installable, Journal, NeedsChat, NeedsJournal, NeedsPolicy
 from coevolve.core.registry import HOOKS
 
+OPTIONAL = (Episode, HasEstimate, Installable, Journal, NeedsChat, NeedsJournal, NeedsPolicy)
 TEXT = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text("utf-8")
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", TEXT, re.DOTALL))
 
@@ -39,7 +40,7 @@ def test_no_hook_is_documented_that_there_is_not() -> None:
     assert set(re.findall(r"\n### `(\w+)\(", TEXT)) == set(HOOKS)
 
 
-@pytest.mark.parametrize("contract", [*KINDS.values(), Episode, Installable, NeedsPolicy], ids=lambda contract: contract.__name__)
+@pytest.mark.parametrize("contract", [*KINDS.values(), *OPTIONAL], ids=lambda contract: contract.__name__)
 def test_every_method_is_documented_with_its_arguments(contract: type) -> None:
     found = methods(contract)
     assert found

@@ -24,6 +24,9 @@ SUMMARY: dict[str, Any] = {
     "signals": {"boundary": 7, "rare": 2},
     "pool": {"seed": 64, "programmatic": 16},
     "rejected": {"held_out_family": 5},
+    "teacher": {
+        "reflect": {"calls": 3, "failed": 1, "tokens": 1200, "cost": 0.25}, "explore": {"calls": 9, "failed": 0, "tokens": 800, "cost": 0.5},
+    },
     "rollouts": 512,
     "faults": {"policy_fault": 3},
     "seconds": {"update": 10.0},
@@ -110,6 +113,7 @@ def test_the_final_table_has_every_rejection_and_origin() -> None:
     text = console.file.getvalue()  # type: ignore[attr-defined]
     for part in ("seed 64, programmatic 16", "held_out_family 5", "512; faults: policy_fault 3", "synthesis 1.0%", "20.0 s"):
         assert part in text
+    assert "reflect 3, explore 9; 1 failed; 2,000 tokens, cost 0.75" in text
 
 
 def test_words() -> None:
