@@ -13,6 +13,7 @@ from attrs import frozen
 
 from coevolve import Action, Origin, Step, Task, TaskKeys
 
+from .client import WorldEnded
 from .engine.canonical import text_of
 from .script import COMPLETE, EXECUTE, Calls
 from .wording import answer_in, asks, wishes
@@ -113,10 +114,9 @@ def actions_of(steps: Sequence[Step], calls: Calls) -> list[Action]:
 
 def _carry_out(worlds: Worlds, calls: Calls, start: Task, actions: Sequence[Action]) -> dict[str, Any] | None:
     try:
-        code = list(calls.blocks(actions))
-    except ValueError:
+        found = worlds.trace(start, list(calls.blocks(actions)))
+    except (ValueError, WorldEnded):  # no action of this environment, or code that ends its own world
         return None
-    found = worlds.trace(start, code)
     return found if found["ok"] else None
 
 
