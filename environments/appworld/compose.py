@@ -7,6 +7,7 @@ canonical diff and the answer) that the code came to in a fresh world.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from attrs import frozen
@@ -15,7 +16,8 @@ from coevolve import Action, Origin, Step, Task, TaskKeys
 
 from .client import WorldEnded
 from .engine.canonical import text_of
-from .script import COMPLETE, EXECUTE, Calls
+from .reference import gold_blocks
+from .script import COMPLETE, EXECUTE, REFERENCE, Calls
 from .wording import answer_in, asks, wishes
 
 _OWN = ("supervisor.show_profile", "supervisor.show_account_passwords", "supervisor.show_active_task", COMPLETE)
@@ -24,6 +26,9 @@ _OWN = ("supervisor.show_profile", "supervisor.show_account_passwords", "supervi
 
 class Worlds(Protocol):
     """What is needed of the worlds: code carried out from a task's beginning, in a world of its own."""
+
+    root: Path
+    """Where the engine's data is."""
 
     def trace(self, task: Task, code: list[str]) -> dict[str, Any]:
         """See `engine/synthesize.py`: ok, error, completed, status, answer, diff, calls, user."""
@@ -166,7 +171,7 @@ def keys_of(worlds: Worlds, calls: Calls, task: Task) -> TaskKeys:
     `family`: which APIs were called and which fields of which models were changed, whatever the values: the variants of a scenario have
     one family, and a task that copies a held-out scenario with other values has that scenario's.
     """
-    found = worlds.trace(task, list(calls.blocks(task.solution)))
+    found = worlds.trace(task, _solution(worlds.root, calls, task))
     reference = Reference(found["diff"], found["answer"], found["calls"], found["user"])
     told = [] if reference.diff else sorted(text_of(call[3]) for call in reference.calls if call[2] == 200 and not _aside(call[0]))
     return TaskKeys(
@@ -174,6 +179,14 @@ def keys_of(worlds: Worlds, calls: Calls, task: Task) -> TaskKeys:
         end_state=_digest([reference.user, reference.diff, spoken(reference.answer), told]),
         family=_digest([sorted({name for name, _ in reference.done}), _shape(reference.diff), reference.answer is None]),
     )
+
+
+def _solution(root: Path, calls: Calls, task: Task) -> list[str]:
+    code: list[str] = []
+    for action in task.solution:
+        named = action.arguments.get("task") if action.name == REFERENCE else None
+        code += gold_blocks(root, named) if isinstance(named, str) else (calls.block(action),)
+    return code
 
 
 def _shape(diff: Mapping[str, Any]) -> dict[str, Any]:

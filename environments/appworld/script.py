@@ -22,6 +22,8 @@ EXECUTE, REFERENCE, COMPLETE = "execute", "reference", "supervisor.complete_task
 TOKENS = ("access_token", "file_system_access_token")
 """Arguments that a block fills by itself."""
 _CALL, _REFERENCE = "# call ", "# reference "
+_BACKTICK, _BACKTICK_JSON = "\\x60", "\\u0060"
+"""What a backtick is inside a string literal: a fence within the code would end the block."""
 _SECRET = secrets.token_bytes(32)
 
 
@@ -88,8 +90,8 @@ class Calls:
             if name not in known or name in TOKENS or not name.isidentifier() or keyword.iskeyword(name):
                 raise ValueError(f"{action.name} has no argument {name!r}")
         app, _, _ = action.name.partition(".")
-        given = [f"{name}={value!r}" for name, value in action.arguments.items()]
-        lines = [f"{_CALL}{action.name} {json.dumps(dict(action.arguments))}"]
+        given = [f"{name}={repr(value).replace('`', _BACKTICK)}" for name, value in action.arguments.items()]
+        lines = [f"{_CALL}{action.name} {json.dumps(dict(action.arguments)).replace('`', _BACKTICK_JSON)}"]
         for token, owner in zip(TOKENS, (app, "file_system"), strict=True):
             if token in known:
                 lines.append(self._login(token, owner))

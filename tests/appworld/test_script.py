@@ -82,6 +82,14 @@ def test_what_is_no_action_is_refused(action: Action) -> None:
         CALLS.block(action)
 
 
+def test_a_text_with_a_fence_in_it_does_not_end_the_block() -> None:
+    action = Action("shop.buy", {"item_id": 1, "note": "see:\n```python\nx\n``` and \\`"})
+    code = CALLS.block(action)
+    assert "`" not in code
+    assert CALLS.read(code) == action
+    assert repr("see:\n```python\nx\n``` and \\`") == repr(ast.literal_eval(code.split("note=")[1].split(", access_token=")[0]))
+
+
 def test_code_stays_as_it_is() -> None:
     code = "for n in range(3):\n    print(n)"
     assert CALLS.blocks([Action("execute", {"code": code, "calls": 2})]) == (code,)
