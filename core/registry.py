@@ -34,6 +34,7 @@ DEFAULT_PLUGINS = (
     "coevolve.synthesizers.random",
     "coevolve.synthesizers.programmatic",
     "coevolve.synthesizers.operators",
+    "coevolve.synthesizers.teacher",
     "coevolve.plugins.validators.execution",
     "coevolve.plugins.validators.solvable",
     "coevolve.plugins.trainers.grpo",
