@@ -28,6 +28,7 @@ ENTRY_POINTS = "coevolve"
 DEFAULT_PLUGINS = (
     "coevolve.environments.desk",
     "coevolve.environments.bfcl",
+    "coevolve.environments.appworld",
     "coevolve.signals.forgetting",
     "coevolve.signals.boundary",
     "coevolve.signals.rare",
@@ -35,6 +36,8 @@ DEFAULT_PLUGINS = (
     "coevolve.synthesizers.programmatic",
     "coevolve.synthesizers.operators",
     "coevolve.synthesizers.teacher",
+    "coevolve.plugins.validators.safety",
+    "coevolve.plugins.validators.minimal",
     "coevolve.plugins.validators.execution",
     "coevolve.plugins.validators.solvable",
     "coevolve.plugins.trainers.grpo",

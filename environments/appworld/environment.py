@@ -29,9 +29,9 @@ NAME = "appworld"
 SCORER = "1"
 """Changes with every change of a score."""
 _DATA = ("auto", *home.KINDS)
-_NOTES = """AppWorld: people's apps (payments, music, notes, messages, ...) in a simulated world. The agent writes Python, one block a turn, that
-calls apis.APP.API(...), and ends with apis.supervisor.complete_task(answer=...). A task is done when the
-answer is right and exactly the wanted changes were made. Tools are called as app.api; access tokens are filled in."""
+_NOTES = """AppWorld: people's apps (payments, music, notes, messages, ...) in a simulated world. The agent writes Python that calls
+apis.APP.API(...), one block a turn, and ends with apis.supervisor.complete_task(answer=...). A task is done when the answer is right and
+exactly the wanted changes were made. Tools are called as app.api; access tokens are filled in."""
 
 
 @frozen
@@ -53,7 +53,7 @@ class AppWorldOptions:
     max_worlds: int = 0
     """Worlds at once (0: as many as fit into half of the free memory at twice the databases' size each)."""
     kernel_guards: bool = True
-    """Confine worlds with Landlock and seccomp where the kernel has them; off, only resource limits and the watch over processes are left."""
+    """Confine worlds with Landlock and seccomp where the kernel has them; off, resource limits and a watch over processes are left."""
 
 
 class AppWorld:
@@ -154,7 +154,9 @@ class AppWorld:
             if "start" not in group.task.payload:
                 seen[_scenario(group.task.id)][group.task.id] = group.trajectories
         whole = [tasks for name, tasks in seen.items() if wanted.get(name) == set(tasks)]
-        done = [all(t.score is not None and t.score >= SUCCESS for t in row) for tasks in whole for row in zip(*tasks.values(), strict=False)]
+        done = [
+            all(t.score is not None and t.score >= SUCCESS for t in row) for tasks in whole for row in zip(*tasks.values(), strict=False)
+        ]
         return {"scenario_goal_completion": sum(done) / len(done), "scenarios": float(len(whole))} if done else {}
 
     def provenance(self) -> Mapping[str, Any]:

@@ -71,7 +71,12 @@ def located(task: Task) -> dict[str, Any]:
     fields: dict[str, Any] = {"task": engine_id(task)}
     if "start" in task.payload:
         payload = task.payload
-        fields["synthesized"] = {"start": payload["start"], "query": task.query, "code": list(payload["code"]), "reference": payload["reference"]}
+        fields["synthesized"] = {
+            "start": payload["start"],
+            "query": task.query,
+            "code": list(payload["code"]),
+            "reference": payload["reference"],
+        }
     return fields
 
 

@@ -48,7 +48,7 @@ def _child(work: Callable[[socket.socket], None], channel: socket.socket, parent
         work(channel)
         code = 0
     finally:
-        sys.stdout = sys.stderr = None  # type: ignore[assignment]  # nothing is left to be written at the end
+        sys.stdout = sys.stderr = None  # nothing is left to be written at the end
         os._exit(code)
 
 

@@ -1,12 +1,12 @@
 """The server's private folder: two data roots for the engine, one for worlds (no ground truth in it), one for evaluation.
 
-    run/            0700
-      socket, lock
-      open/data/    api_docs, base_dbs (links), tasks/<id>/{specs.json, dbs}: what a world may see
-      open/experiments/outputs/<experiment>/: what worlds write
-      full/data/    the same with every task's ground truth, and synthesized tasks
-      full/experiments -> open/experiments
-      empty/        the working folder
+run/            0700
+  socket, lock
+  open/data/    api_docs, base_dbs (links), tasks/<id>/{specs.json, dbs}: what a world may see
+  open/experiments/outputs/<experiment>/: what worlds write
+  full/data/    the same with every task's ground truth, and synthesized tasks
+  full/experiments -> open/experiments
+  empty/        the working folder
 """
 
 import fcntl
@@ -55,7 +55,7 @@ class Roots:
             full.symlink_to(self.source / "tasks" / task_id)
         self._show(task_id)
 
-    def synthesized(self, task_id: str, write: Callable[[Path], None]) -> None:
+    def synthesized(self, task_id: str, write: Callable[[Path], object]) -> None:
         """Have a synthesized task in both roots; `write` is given the folder of the full root's tasks, when it is not there yet."""
         full = self.full / "data" / "tasks" / task_id
         if not full.exists():

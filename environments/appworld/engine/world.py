@@ -39,7 +39,7 @@ def open_world(task_id: str, interactions: int = 1_000, seconds: int = 100) -> A
     )
     world.coevolve_calls, world.coevolve_inside = [], True
     world.coevolve_save_logs = world.save_logs
-    # After every block the engine writes all logs so far anew, and fails for good at a text that UTF-8 cannot hold: written once, at the end.
+    # After every block the engine writes all logs anew, and fails for good at a text that UTF-8 cannot hold: here they are written once.
     world.save_logs = _nothing
     world.coevolve_save_state, world._save_state = world._save_state, _nothing
     guard.watch(world, world.coevolve_calls)
