@@ -55,8 +55,8 @@ def test_every_default_component_is_found_by_its_name() -> None:
     assert names == {
         "environment": ("appworld", "bfcl", "desk"),
         "signal": ("boundary", "forgetting", "rare"),
-        "synthesizer": ("operators", "programmatic", "random"),
-        "validator": ("execution", "solvable"),
+        "synthesizer": ("operators", "programmatic", "random", "teacher"),
+        "validator": ("execution", "minimal", "safety", "solvable"),
         "trainer": ("grpo",),
         "sampler": ("learnability", "uniform"),
         "policy": ("scripted", "transformers"),
