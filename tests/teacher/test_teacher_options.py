@@ -80,11 +80,11 @@ def test_what_is_on_this_machine(url: str, local: bool) -> None:
 
 def test_the_estimate_counts_requests_tokens_and_cost() -> None:
     options = TeacherOptions(
-        explorations=2, rounds=1, steps=3, reasks=1, context_chars=3000, max_tokens=100, input_price=1.0, output_price=10.0
+        explorations=2, rounds=1, steps=3, reasks=1, context_chars=6000, max_tokens=100, input_price=1.0, output_price=10.0
     )
     text = estimate(options, 3)
     assert text.startswith(
-        "at most 60 calls, 72,000 tokens, cost 0.18 (30 requests,"
+        "at most 60 calls, 132,000 tokens, cost 0.24 (30 requests,"
     )  # 3 * 2 * (2 + 3) * (1 + 1) calls of 1000 + 200 tokens
 
 
