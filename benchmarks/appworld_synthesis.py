@@ -170,7 +170,7 @@ class Bench:
                 "apis.supervisor.complete_task()",
             )
             yield "held_out_family", self.compose(person, "fans", steps, f"Give a thumbs up to whatever I keep of {artist}.")
-        for person, songs in ((1, (1, 2)), (2, (10, 11))):
+        for person, songs in ((1, (7, 8)), (2, (10, 11))):
             liked = calls(*(("spotify.like_song", {"song_id": song}) for song in songs))
             yield "held_out_end_state", self.compose(person, "thumbs", liked, f"Thumbs up for the songs {songs[0]} and {songs[1]}.")
 

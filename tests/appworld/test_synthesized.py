@@ -16,15 +16,17 @@ from coevolve.plugins.validators.execution import Execution, ExecutionOptions
 
 pytestmark = pytest.mark.slow
 
-LIKE = [("spotify.like_song", {"song_id": 11})]
-LOOK = [("spotify.show_song", {"song_id": 9})]
-PAY = [
+Named = Sequence[tuple[str, dict[str, Any]]]
+
+LIKE: Named = [("spotify.like_song", {"song_id": 11})]
+LOOK: Named = [("spotify.show_song", {"song_id": 9})]
+PAY: Named = [
     ("phone.search_contacts", {"relationship": "sister"}),
     ("venmo.create_transaction", {"receiver_email": "elena.petrov@gmail.com", "amount": 2.5, "description": "Tea"}),
 ]
 
 
-def steps(named: Sequence[tuple[str, dict[str, Any]]]) -> list[Step]:
+def steps(named: Named) -> list[Step]:
     return [Step(Action(name, arguments), "") for name, arguments in named]
 
 
@@ -87,12 +89,13 @@ def test_the_order_of_changes_does_not_matter(environment: AppWorld, start: Task
 
 
 def test_no_task_comes_of_failing_or_empty_steps(environment: AppWorld, start: Task) -> None:
-    for named in (
+    useless: list[Named] = [
         [("venmo.create_transaction", {"receiver_email": "elena.petrov@gmail.com", "amount": 5000.0})],
         [("supervisor.complete_task", {})],
         [*LIKE, ("supervisor.complete_task", {"status": "fail"})],
         [("spotify.set_volume", {"volume": 9}), ("spotify.set_volume", {"volume": 5})],
-    ):
+    ]
+    for named in useless:
         assert environment.compose(start, steps(named), "none") is None
 
 
@@ -138,9 +141,9 @@ def test_the_door_admits_what_is_new_and_refuses_the_rest_for_its_reason(environ
     held_out = [task for task in environment.tasks("test_normal") if task.id.startswith("likesongs")]
     copied = environment.compose(
         start,
-        steps([("spotify.like_song", {"song_id": 1}), ("spotify.like_song", {"song_id": 2})]),
+        steps([("spotify.like_song", {"song_id": 7}), ("spotify.like_song", {"song_id": 8})]),
         "copied",
-        "Thumbs up for the first two songs.",
+        "Thumbs up for numbers seven and eight.",
     )
     assert copied is not None
     like, look = made["like"], made["look"]

@@ -20,7 +20,7 @@ OTHER_THING = {
     "openitems": ("Camping List", "Book Ideas"),
     "latealarm": ("Water the plants", "Standup"),
     "gotmoney": ("'sister'", "'coworker'"),
-    "likesongs": ("The Paper Kites of Oslo", "Ada Quill"),
+    "likesongs": ("Ada Quill", "The Paper Kites of Oslo"),
     "pinnote": ("Book Ideas", "Camping List"),
     "approve": ("'roommate'", "'coworker'"),
     "newlist": ("Ada Quill", "The Paper Kites of Oslo"),
