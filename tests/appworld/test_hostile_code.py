@@ -10,7 +10,6 @@ import pytest
 from coevolve import Observation, Task
 from coevolve.environments.appworld.environment import AppWorld, AppWorldOptions
 from coevolve.environments.appworld.episode import AppWorldEpisode
-from coevolve.environments.appworld.worker import private_folder
 
 pytestmark = pytest.mark.slow
 
@@ -53,22 +52,22 @@ def below(pid: int) -> set[int]:
 @pytest.fixture(scope="module", params=[True, False], ids=["kernel guards", "no kernel guards"])
 def harmed(request: pytest.FixtureRequest, environment: AppWorld) -> Iterator[AppWorld]:
     """An environment for code that does harm; at its end nothing of it may be left."""
-    before = set(private_folder().iterdir())
     made = AppWorld(AppWorldOptions(data="tiny", block_seconds=2, wall_seconds=90, memory=256, max_worlds=32, kernel_guards=request.param))
     made.tasks("train")
     with made.open(made.tasks("train")[0]):
         server = made.worlds.worker.pid
         assert server is not None
         family = below(server)
-        mine = set(private_folder().iterdir()) - before
-        assert len(family) > 1 and mine
+        runs = {made.worlds.worker._run}
+        assert len(family) > 1
     yield made
     server = made.worlds.worker.pid
     assert server is not None
     family |= below(server)
+    runs.add(made.worlds.worker._run)
     made.close()
     assert not [pid for pid in family if Path(f"/proc/{pid}/exe").exists()]
-    assert not [path for path in mine if path.exists()]
+    assert not [run for run in runs if run is None or run.exists()]
 
 
 def play(environment: AppWorld, task: Task, harm: str | None) -> tuple[float, Observation]:
@@ -94,6 +93,9 @@ def test_thirty_two_at_once(harmed: AppWorld) -> None:
     for harm, (score, seen) in zip(kinds, found, strict=True):
         if harm is None or harm == "surrogate":
             assert (score, seen.fault) == (1.0, None), (harm, seen)
+        elif harm == "flood":  # some allocations raise, others abort
+            assert score == 0.0 or seen.fault is None
+            assert seen.fault is None or (seen.done and seen.fault.startswith("died")), seen
         elif harm in FAULTS:
             assert score == 0.0 and seen.done and seen.fault is not None and seen.fault.startswith(FAULTS[harm]), (harm, seen)
         else:
@@ -108,8 +110,8 @@ def test_what_is_refused_is_an_error_in_the_code(harmed: AppWorld, harm: str) ->
         pytest.skip("the other tests show how it ends there")
     with harmed.open(harmed.tasks("train")[0]) as episode:
         seen = episode.step(f"```python\n{HARM[harm]}\n```")
-        assert not seen.done and seen.steps[0].error is not None
-        assert ("PermissionError" if harm == "fork" else "MemoryError") in seen.steps[0].error
+        error = str(seen.steps[0].error)
+        assert ("PermissionError" in error) if harm == "fork" else ("MemoryError" in error or error.startswith("died")), error
 
 
 def fork_bomb(episode: AppWorldEpisode) -> Observation:

@@ -142,14 +142,13 @@ def test_a_trace_needs_no_world_of_ones_own(worlds: Worlds) -> None:
 
 
 def test_nothing_is_left_of_a_server(tmp_path: Path) -> None:
-    before = set(private_folder().iterdir())
     worker = Worker([sys.executable, str(Path(__file__).with_name("fake_server.py"))], tmp_path)
     worker.connect().close()
-    process = worker._process
-    assert process is not None and set(private_folder().iterdir()) != before
+    process, run = worker._process, worker._run
+    assert process is not None and run is not None and run.parent == private_folder() and (run / "socket").exists()
     worker.stop()
     assert process.returncode == 0
-    assert not [path for path in set(private_folder().iterdir()) - before if (path / "socket").exists()]
+    assert not run.exists()
 
 
 def test_synthesized_tasks_are_known_by_all_that_they_are() -> None:
