@@ -28,8 +28,8 @@ from coevolve.testing import Stockroom, make_feedback, make_group
 WORLD = Stockroom(Stockroom.Options())
 TASK = next(task for task in WORLD.tasks("train") if task.solution[0].name == "catalog.find")
 TOOLS = {tool.name: tool for tool in WORLD.describe().tools}
-FIND = {"tool": "catalog.find", "arguments": dict(TASK.solution[0].arguments)}
-CODE = {**FIND, "arguments": {**FIND["arguments"], "as": "code"}}
+LOOKUP = {**TASK.solution[0].arguments, "as": "code"}
+CODE: dict[str, Any] = {"tool": "catalog.find", "arguments": LOOKUP}
 STOP: dict[str, Any] = {"tool": "stop", "arguments": {}}
 
 
@@ -127,7 +127,7 @@ def test_a_failed_call_is_recorded_told_and_taken_back() -> None:
 
 
 def test_every_round_begins_where_the_task_begins() -> None:
-    code = WORLD.open(TASK).step(WORLD.script([Action("catalog.find", CODE["arguments"])])[0]).steps[0].result["reference"]
+    code = WORLD.open(TASK).step(WORLD.script([Action("catalog.find", LOOKUP)])[0]).steps[0].result["reference"]
     add, count = {"tool": "stock.add", "arguments": {"code": code, "amount": 5}}, {"tool": "stock.count", "arguments": {"code": code}}
     keys = ("1.1", "1.2", "1.3", "2.1", "2.2")
     replies = {f"5/explore/1/{place}": call for place, call in zip(keys, (count, add, STOP, count, STOP), strict=True)}
