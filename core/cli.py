@@ -161,6 +161,35 @@ def evaluate(
         report.render(Console(soft_wrap=True))
 
 
+@app.command(short_help="What a benchmark's leaderboard takes.")
+def leaderboard(
+    environment: Annotated[str, typer.Argument(metavar="ENV", help="The run's environment, such as appworld.", show_default=False)],
+    folder: RunFolder,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where to write it, or to go on; RUN/leaderboard if not given.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="What to call it there; the run's folder if not given.")
+    ] = None,
+    sets: Sets = None,
+) -> None:
+    """Let the trained policy attempt what a benchmark's leaderboard asks for, and write what it takes. Stopped anywhere, the same command
+    goes on."""
+    file = folder / "config.toml"
+    if not file.is_file():
+        raise UserError(f"{folder} is no run folder (it has no config.toml); name the folder that `coevolve run` printed")
+    from .config import load_config
+    from .leaderboard import submit
+
+    registry = _load(None, file, sets or (), ())
+    registry.component("environment", environment)
+    config = load_config(registry, None, file, sets or ())
+    if config.environment.name != environment:
+        raise UserError(f"the run in {folder} is on {config.environment.name!r}, not {environment!r}; name a run on {environment!r}")
+    for line in submit(config, registry, folder, out or folder / "leaderboard", name):
+        print(line)
+
+
 @app.command(short_help="What happened in a run.")
 def show(
     folder: RunFolder,

@@ -4,7 +4,7 @@ Options come from the component's own table of the run's configuration; unknown 
 """
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -159,6 +159,24 @@ class Examinable(Protocol):
     @classmethod
     def examine(cls) -> list[str]:
         """As `Installable.doctor`, which then only looks at what can be seen at once; may take minutes."""
+
+
+class Rolls(Protocol):
+    """Lets the trained policy attempt tasks, once each and greedily."""
+
+    def __call__(self, tasks: Sequence[Task], keep: Callable[[Task, Episode], None]) -> Sequence[RolloutGroup]:
+        """`keep` is given each episode when it is over and scored, before it is closed; from several threads, not for one that broke."""
+
+
+@runtime_checkable
+class HasLeaderboard(Protocol):
+    """An environment whose benchmark has a leaderboard; `coevolve leaderboard RUN` calls this."""
+
+    def leaderboard(self, folder: Path, name: str, roll: Rolls) -> Sequence[str]:
+        """Roll out what the leaderboard asks for and write what it takes into `folder`; an interrupted one is gone on with.
+
+        `name` is what the submission is called there. Returns lines for the user: figures, and what is left to do by hand.
+        """
 
 
 @runtime_checkable
