@@ -11,10 +11,15 @@ from coevolve.environments.appworld.check import SPLITS
 from coevolve.environments.appworld.environment import AppWorld, AppWorldOptions
 from coevolve.environments.appworld.episode import PARTIAL, progress
 from coevolve.environments.appworld.protocol import code_of
+from coevolve.testing import check_environment
 
 pytestmark = pytest.mark.slow
 
 SHOW = Action("spotify.show_song", {"song_id": 1})
+
+
+def test_the_contract_is_kept(environment: AppWorld) -> None:
+    check_environment(environment, sample=1)
 
 
 def test_held_out_tasks_show_neither_solution_nor_answer(environment: AppWorld) -> None:
