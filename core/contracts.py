@@ -166,6 +166,42 @@ class NeedsEnvironment(Protocol):
         """Called once, before the first conversation."""
 
 
+@runtime_checkable
+class HasWeights(Protocol):
+    """A policy that can be trained: its model can be loaded here, and its engine gives the token ids and log-probabilities it sampled.
+
+    A policy whose conversations give no token ids must not offer this: text that is tokenised again is not what was sampled.
+    """
+
+    @property
+    def tokenizer(self) -> Any:
+        """The model's tokenizer, with pad and end token."""
+
+    @property
+    def placement(self) -> tuple[str, Any]:
+        """Device and dtype that the model computes in."""
+
+    def check(self) -> None:
+        """UserError for what can be told without loading the weights."""
+
+    def load(self, dtype: Any = None) -> Any:
+        """A model of its own for the trainer, with weights in `dtype` (None: that of `placement`)."""
+
+    def over(self, model: Any) -> Policy:
+        """The policy that samples from `model`, a live one, as it is at each completion."""
+
+    def release(self) -> None:
+        """The rollouts of an iteration are over: give back memory that the update can use."""
+
+
+@runtime_checkable
+class TakesWeights(Protocol):
+    """A policy with weights whose engine holds a copy of them, which does not follow the live model by itself."""
+
+    def take_weights(self) -> None:
+        """The live model has changed; called before the first rollout of a training and after each update."""
+
+
 class LoopState(Protocol):
     """What a trainer sees of the loop; it calls these three in this order, once an iteration."""
 

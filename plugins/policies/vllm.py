@@ -1,4 +1,4 @@
-"""Policy "vllm": samples with vLLM inside this process; all else is policy "transformers": model names, chat format, token suffixes, training.
+"""Policy "vllm": samples with vLLM in this process; all else is as in policy "transformers": models, chat format, token suffixes.
 
     [policy]
     name = "vllm"

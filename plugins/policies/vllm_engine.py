@@ -1,7 +1,7 @@
 """vLLM in this process: samples token ids for many conversations, and takes over a live model's weights.
 
-Known faults of vLLM that are met here, each held by a test: after `reload_weights` the CPU build goes on computing with the old head of a model
-whose head is its embedding (it keeps a packed copy of it), so the head is packed again; and cached prefixes outlive a change of the weights.
+Two things that vLLM leaves to its caller: after `reload_weights` the CPU build goes on computing with the old head where the head is the
+embedding (it holds a packed copy), so the head is packed again; and cached prefixes outlive a change of the weights, so they are dropped.
 """
 
 import os
@@ -107,7 +107,9 @@ class VllmEngine:
                 )
             except (ValueError, RuntimeError, NotImplementedError, OSError, AssertionError) as error:
                 why = " ".join(str(error).split())[:300]
-                raise UserError(f"vLLM cannot run model {self.path!r} ({type(error).__name__}: {why}); try policy.name = transformers") from error
+                raise UserError(
+                    f"vLLM cannot run model {self.path!r} ({type(error).__name__}: {why}); try policy.name = transformers"
+                ) from error
 
     @torch.no_grad()
     def _copy_weights(self) -> None:
