@@ -26,6 +26,9 @@ SETTINGS = {
     "VLLM_NO_USAGE_STATS": "1",
 }
 
+PREFILLED = 8192
+"""Tokens that one step of vLLM on a CPU takes at most."""
+
 
 class VllmEngine:
     """As `Lockstep`, for vLLM. `placement` is the device and dtype to compute in; `options` are those of the policy."""
@@ -101,6 +104,9 @@ class VllmEngine:
                     kv_cache_memory_bytes=int(self._options.cache_gb * 10**9),
                     enforce_eager=self._options.eager or device == "cpu",
                     enable_prefix_caching=True,
+                    # The CPU build cannot put a seeded generator back, which it must after part of a prompt.
+                    enable_chunked_prefill=device != "cpu",
+                    max_num_batched_tokens=max(self.max_context, PREFILLED) if device == "cpu" else None,
                     logprobs_mode="processed_logprobs",  # of the distribution that is drawn from
                     use_tqdm_on_load=False,
                     disable_log_stats=True,
