@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from .errors import InfrastructureFault
 from .model import (
     Action,
     CandidateTask,
@@ -168,10 +169,11 @@ class Policy(Component, Protocol):
     def begin(self, task: Task, messages: Sequence[Message], tools: Sequence[dict[str, Any]] | None, row: int) -> Conversation:
         """Start a conversation; `row` tells rollouts of one batch apart and feeds the random draw."""
 
-    def complete(self, conversations: Sequence[Conversation], sampling: Sampling) -> list[str | None]:
+    def complete(self, conversations: Sequence[Conversation], sampling: Sampling) -> Sequence[str | InfrastructureFault | None]:
         """Sample the next completion of each conversation, in lockstep; append it to its `messages` and `tokens`; return the texts.
 
-        None means that this conversation has no room left for a completion (a policy fault). A failure of the whole engine raises.
+        None means that this conversation has no room left for a completion (a policy fault), an InfrastructureFault that the engine failed
+        for this one alone (its rollout has no score). A failure of the whole engine raises.
         """
 
 
@@ -217,6 +219,14 @@ class TakesWeights(Protocol):
 
     def take_weights(self) -> None:
         """The live model has changed; called before the first rollout of a training and after each update."""
+
+
+@runtime_checkable
+class HasUsage(Protocol):
+    """A policy that costs something to ask."""
+
+    def usage(self) -> Mapping[str, float]:
+        """Since it was made: `calls`, `failed` ones among them, `prompt_tokens`, `completion_tokens`, `cost`, and what else it counts."""
 
 
 class LoopState(Protocol):

@@ -36,7 +36,7 @@ class Gap:
         """With `differences` (tokens,) of log-probabilities, trainer's minus engine's; one that is not finite makes the gap infinite."""
         if not differences.numel():
             return self
-        size = differences.double().abs().nan_to_num(nan=math.inf)
+        size = differences.double().abs().nan_to_num(nan=math.inf, posinf=math.inf)
         return Gap(
             self.tokens + differences.numel(),
             self.total + size.sum().item(),
