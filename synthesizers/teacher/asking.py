@@ -65,7 +65,7 @@ class _Request:
 
 
 class Asking:
-    """Asks for one synthesizer, all its life. Not for several event loops at once; `aclose` in the loop that asked, before another one asks.
+    """Asks for one synthesizer, all its life. Not for several event loops at once: `aclose` in the loop that asked, before another asks.
 
     With provider "policy" the policy answers: its tokens are estimated, and as its draw is fixed it is never asked twice.
     """

@@ -45,5 +45,6 @@ def in_turn(signals: Sequence[Signal]) -> list[Signal]:
             while waiting and waiting[0].task_id in found:
                 waiting.pop(0)
             if waiting:
-                found[waiting[0].task_id] = waiting.pop(0)
+                signal = waiting.pop(0)
+                found[signal.task_id] = signal
     return list(found.values())

@@ -150,14 +150,14 @@ class Evolution:
         shown = [step.action.name for group in assignment.groups for t in group.trajectories for step in t.steps]
         names = list(dict.fromkeys(name for name in [*(a.name for a in task.solution), *shown] if name in self.tools))
         offered = rendering.relevant(list(self.tools.values()), names, options.max_tools)
-        told = rendering.tools(list(self.tools.values()), names, options.max_tools, options.context_chars // 2)
+        told = rendering.tools(list(self.tools.values()), names, options.max_tools, 3 * options.context_chars // 10)
         return offered, Prompts.of(options, self.notes, told, task, self.several)
 
     async def _abstract(
         self, assignment: Assignment, prompts: Prompts, questions: Questions, reflection: Reflection | None, steps: Sequence[Step]
     ) -> tuple[CandidateTask, ...]:
         options = self.options
-        messages = prompts.abstract(reflection, rendering.steps(steps, prompts.room))
+        messages = prompts.abstract(reflection, rendering.steps(steps, prompts.room(reflection)))
         used = [self.tools[name] for name in dict.fromkeys(step.action.name for step in steps) if name in self.tools]
         schema = schemas.candidates(used, len(steps), options.candidates, self.several, options.queries)
         bad: list[str] = []

@@ -16,8 +16,9 @@ from coevolve import Action, Environment, Episode, Message, Step, Task, Tool
 from . import schemas
 from .abstraction import checked
 from .parsing import WantedStep, read_step
-from .prompts import Prompts, fitted, observed, wanted
+from .prompts import Prompts, fitted, limit, observed, wanted
 from .questions import Questions
+from .rendering import cut
 
 KEPT = 2
 """Questions that an exploration with a limit leaves for the abstraction."""
@@ -37,12 +38,12 @@ class Exploration:
 
     async def run(self, head: Sequence[Message], offered: Sequence[Tool]) -> None:
         """All rounds. Raises TeacherFault and InfrastructureFault; what was explored until then stays."""
-        schema, talk, options = schemas.step(offered), list[Message](), self.prompts.options
+        talk, options = list[Message](), self.prompts.options
         for number in range(1, options.rounds + 1):
             before = len(self.steps)
             episode = await asyncio.to_thread(self.environment.open, self.task)
             try:
-                await self._round(number, episode, head, talk, schema)
+                await self._round(number, episode, head, talk, offered)
             finally:
                 self.ends.append(len(self.steps))
                 await asyncio.to_thread(episode.close)
@@ -50,20 +51,28 @@ class Exploration:
                 return
             _tell(talk, self.prompts.next_round(number + 1))
 
-    async def _round(self, number: int, episode: Episode, head: Sequence[Message], talk: list[Message], schema: Mapping[str, Any]) -> None:
-        options = self.prompts.options
+    async def _round(self, number: int, episode: Episode, head: Sequence[Message], talk: list[Message], offered: Sequence[Tool]) -> None:
+        options, repeated, first = self.prompts.options, set[str](), len(self.steps)
         for n in range(1, options.steps + 1):
             if not self._may_ask:
                 return
-            messages = fitted(head, talk, options.context_chars)
+            # Small models repeat themselves for ever: a tool that was called twice alike is not offered again in this round.
+            free = [tool for tool in offered if tool.name not in repeated] or offered
+            schema = schemas.step(free, stop=n > 1)
+            messages = fitted(head, talk, limit(options))
             want = await self.questions.ask("explore", f"/{number}.{n}", messages, schema, read_step)
             if want is None or want.tool is None:
                 _stopped(talk, want)
                 return
             step, over = await asyncio.to_thread(self._carry_out, episode, want.tool, want.arguments)
+            told = observed(step, len(self.steps) + 1, options.context_chars // 12)
+            if any(before.action == step.action for before in self.steps[first:]):
+                repeated.add(step.action.name)
+                told += " You made this very call before; make another one."
             self.steps.append(step)
-            talk.append({"role": "assistant", "content": wanted(want.thought, want.tool, want.arguments)})
-            talk.append({"role": "user", "content": observed(step, len(self.steps), options.context_chars // 12)})
+            said = cut(wanted(want.thought, want.tool, want.arguments), options.context_chars // 12)
+            talk.append({"role": "assistant", "content": said})
+            talk.append({"role": "user", "content": told})
             if over:
                 return
 

@@ -52,13 +52,13 @@ _EXPLORE = """Explore the environment, call by call. It is as at the beginning o
 
 {context}
 
-There are {rounds} rounds of at most {steps} calls. Each message of yours is one JSON object: "thought" says what you want to find out,
-"action" has the "tool" and its "arguments", as in
+Each message of yours is one JSON object for one call: "thought" says what you want to find out, "action" has the "tool" and its
+"arguments", as in
 {example}
 Take values from the task, from the list of tools or from what a tool returned before. A call that fails tells you something too. The tool
-"stop" ends a round.
+"stop" ends a round. A round has at most {steps} calls.
 
-Round 1. Your first call?"""
+Round 1 of {rounds}. Your first call?"""
 
 _ROUND = "Round {number} of {rounds}: the environment is as at the beginning again. Try what you have not tried yet. Your first call?"
 
@@ -69,14 +69,10 @@ _ABSTRACT = """These calls were made in the environment, beginning where this ta
 
 {steps}
 
-Make {count} new tasks of them that the agent can be trained on: {aims}. The solution names the calls above by their numbers, in
-order, failed ones left out. Answer with one JSON object of this shape:
+Make {count} new tasks of them that the agent can be trained on. Each needs calls that depend on each other, and differs from the task
+above and from the others. The solution names the calls above by their numbers, in order, failed ones left out. Answer with one JSON
+object of this shape:
 {shape}"""
-
-_AIMS = (
-    "each needs calls that depend on each other, differs from the task above and from the others, and can be done from the beginning with "
-    "what its request says"
-)
 
 
 @frozen
@@ -91,18 +87,21 @@ class Prompts:
 
     @classmethod
     def of(cls, options: TeacherOptions, notes: str, tools: str, task: Task, several: bool) -> "Prompts":
-        return cls(options, _SYSTEM.format(notes=notes, tools=tools), task, several)
+        return cls(options, _SYSTEM.format(notes=rendering.cut(notes, options.context_chars // 10), tools=tools), task, several)
 
     def reflect(self, signal: Signal, evidence: str) -> list[Message]:
-        why = KINDS.get(signal.kind, f"The signal {signal.kind!r} says: {json.dumps(dict(signal.evidence), sort_keys=True)}")
+        told = rendering.cut(json.dumps(dict(signal.evidence), sort_keys=True), 300)
+        why = KINDS.get(signal.kind, f"The signal {signal.kind!r} says: {told}")
         return self._ask(_REFLECT.format(query=self._query, why=why, evidence=evidence))
 
     def explore(self, reflection: Reflection | None) -> list[Message]:
         options = self.options
         first = next(iter(self.task.solution), Action("NAME", {"ARGUMENT": "VALUE"}))
         example = wanted("what this returns", first.name, first.arguments)
+        if len(example) > 300:
+            example = wanted("what this returns", "NAME", {"ARGUMENT": "VALUE"})
         told = {"rounds": options.rounds, "steps": options.steps, "example": example}
-        return self._ask(_EXPLORE.format(query=self._query, context=context(reflection), **told))
+        return self._ask(_EXPLORE.format(query=self._query, context=context(reflection, options.context_chars), **told))
 
     def next_round(self, number: int) -> str:
         return _ROUND.format(number=number, rounds=self.options.rounds)
@@ -110,35 +109,42 @@ class Prompts:
     def abstract(self, reflection: Reflection | None, steps: str) -> list[Message]:
         told = _ABSTRACT.format(
             query=self._query,
-            context=context(reflection),
+            context=context(reflection, self.options.context_chars),
             steps=steps,
             count=self.options.candidates,
-            aims=_AIMS,
             shape=_shape(self.options.queries, self.several),
         )
         return self._ask(told)
 
     @property
     def _query(self) -> str:
-        return rendering.cut(self.task.query, self.options.context_chars // 8)
+        return rendering.cut(self.task.query, self.options.context_chars // 10)
 
     def _ask(self, text: str) -> list[Message]:
         return [{"role": "system", "content": self.system}, {"role": "user", "content": text}]
 
-    @property
-    def room(self) -> int:
-        """Characters that a request has left beside the system message and the request's own words."""
-        return max(400, self.options.context_chars - len(self.system) - len(self._query) - 2400)
+    def room(self, reflection: Reflection | None = None) -> int:
+        """Characters that a request has left for evidence or steps, beside all else that stands in it."""
+        return limit(self.options) - len(self.system) - len(self._query) - len(context(reflection, self.options.context_chars)) - 900
 
 
-def context(reflection: Reflection | None) -> str:
-    """The exploration context in words."""
+def limit(options: TeacherOptions) -> int:
+    """Characters of a request that may be followed by an unreadable reply and the wish for another one."""
+    return options.context_chars - shown_again(options) - len(AGAIN)
+
+
+def shown_again(options: TeacherOptions) -> int:
+    """Characters that are shown again of a reply that could not be read."""
+    return options.context_chars // 20
+
+
+def context(reflection: Reflection | None, chars: int) -> str:
+    """The exploration context in words, in a sixth of the `chars` of a request."""
     if reflection is None:
         return "No weakness is named: look for what the environment offers."
-    tries = "\n".join(f"- {one}" for one in reflection.tries)
-    return (
-        f"The agent's weakness: {reflection.weakness}\nWhy: {reflection.why}\nTo try:\n{tries}\nA new task must need: {reflection.variant}"
-    )
+    weakness, why, variant = (rendering.cut(text, chars // 36) for text in (reflection.weakness, reflection.why, reflection.variant))
+    tries = "\n".join(f"- {rendering.cut(one, chars // 72)}" for one in list(dict.fromkeys(reflection.tries))[:6])
+    return f"The agent's weakness: {weakness}\nWhy: {why}\nTo try:\n{tries}\nA new task must need: {variant}"
 
 
 def observed(step: Step, number: int, chars: int) -> str:
@@ -150,7 +156,8 @@ def observed(step: Step, number: int, chars: int) -> str:
 
 def wanted(thought: str, tool: str, arguments: Mapping[str, Any]) -> str:
     """A call in the shape that was asked for."""
-    return json.dumps({"thought": thought, "action": {"tool": tool, "arguments": dict(arguments)}}, ensure_ascii=False)
+    told = {"thought": rendering.cut(thought, 200), "action": {"tool": tool, "arguments": dict(arguments)}}
+    return json.dumps(told, ensure_ascii=False)
 
 
 def fitted(head: Sequence[Message], talk: Sequence[Message], chars: int) -> list[Message]:

@@ -52,6 +52,6 @@ class Questions:
                 return found
             self.unreadable += 1
             if not again:
-                shown = rendering.cut(reply, 800)
+                shown = rendering.cut(reply, prompts.shown_again(self.asking.options))
                 messages = [*messages, {"role": "assistant", "content": shown}, {"role": "user", "content": prompts.AGAIN}]
         return None

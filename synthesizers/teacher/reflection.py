@@ -16,7 +16,7 @@ async def reflect(questions: Questions, prompts: Prompts, assignment: Assignment
     """The teacher's reflection on a signal; None without a signal, or when no reply can be read. Raises TeacherFault."""
     if assignment.signal is None:
         return None
-    shown = evidence(assignment.signal, assignment.groups, others, prompts.room)
+    shown = evidence(assignment.signal, assignment.groups, others, prompts.room())
     messages = prompts.reflect(assignment.signal, shown)
     return await questions.ask("reflect", "", messages, schemas.REFLECTION, read_reflection)
 

@@ -264,7 +264,7 @@ LIKESONGS = Scenario(
 apis.supervisor.complete_task()""",
     ),
     (
-        _by_artist(MARTA, "The Paper Kites of Oslo", 1),
+        _by_artist(MARTA, "Ada Quill", 3),
         _by_artist(TOMAS, "Static Meadow", 4),
         _by_artist(YUKI, "The Paper Kites of Oslo", 1),
     ),
