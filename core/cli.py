@@ -165,7 +165,7 @@ def evaluate(
         raise UserError("--from names the policies already: leave --policy and --model out")
     common = _short(("environment.name", environment), ("evaluation.split", split))
     policies = [_short(*((f"policy.{key}", value) for key, value in one.items())) for one in read(arms)] if arms else []
-    policies = policies or [_short(("policy.name", policy), ("policy.model", path)) for path in model or [None]]
+    policies = policies or [_short(("policy.name", policy), ("policy.model", path)) for path in model or (None,)]
     # every arm's settings are checked before the first one takes its time
     ready = [_prepare(recipe, config, [*(sets or ()), *common, *own], block or ()) for own in policies]
     reports = [run_eval(settings, registry, tasks=tasks, mode=mode, samples=samples, seeds=seeds) for settings, registry in ready]

@@ -97,7 +97,7 @@ class EvaluationReport:
             _say(console, "by seed", dict(zip(self.sampling["seeds"], map(_rate, self.by_seed), strict=True)))
         _say(console, "beside the score", {name: f"{value:.3f}" for name, value in self.metrics.items()})
         _say(console, "spent", {name: _amount(value) for name, value in self.usage.items()})
-        _say(console, "with", self.shown_with() | dict(self.provenance))
+        _say(console, "with", dict(self.provenance) | self.shown_with())
         if text := self.suspicious():
             console.print(text, style="yellow", markup=False, highlight=False)
 
@@ -131,7 +131,7 @@ def render_table(reports: Sequence[EvaluationReport], console: "Console") -> Non
     for report in reports:
         own = {name: value for name, value in report.shown_with().items() if name not in shared}
         _say(console, f"{report.policy} {report.model}".strip(), {k: v for k, v in own.items() if k not in ("model", "engine")})
-    _say(console, "with", shared | dict(first.provenance))
+    _say(console, "with", dict(first.provenance) | shared)
     for report in reports:
         if text := report.suspicious():
             console.print(f"{report.policy} {report.model}: {text}", style="yellow", markup=False, highlight=False)

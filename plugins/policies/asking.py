@@ -144,7 +144,7 @@ class Asking:
         if self._budget is None:
             return 0.0
         most, unit = self._budget
-        own = {"calls": 1.0, "tokens": float(prompt + room), "cost": self.options.cost(prompt, room)}[unit]
+        own: float = {"calls": 1.0, "tokens": prompt + room, "cost": self.options.cost(prompt, room)}[unit]
         while (spent := self._spent(unit)) + held.amount + own > most:
             if not held.amount or spent + own > most:
                 raise Failed(f"the budget of {self.options.budget} is used up")
@@ -154,7 +154,8 @@ class Asking:
 
     def _spent(self, unit: str) -> float:
         spent = self.spent
-        return {"calls": spent.calls, "tokens": spent.prompt_tokens + spent.completion_tokens, "cost": spent.cost}[unit]
+        found: dict[str, float] = {"calls": spent.calls, "tokens": spent.prompt_tokens + spent.completion_tokens, "cost": spent.cost}
+        return found[unit]
 
     def _count(self, usage: Usage | None, failed: bool) -> None:
         spent = self.spent

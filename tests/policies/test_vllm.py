@@ -187,7 +187,7 @@ def test_grpo_trains_with_it(model_folder: Path, vllm: VllmPolicy, tmp_path: Pat
     run: Any = SimpleNamespace(seed=1, steps=3, batch=2, rollouts=2, temperature=1.0, folder=tmp_path)
     trainer.setup(vllm, run)
     before = gap(vllm.load(), talks(vllm, 1, seed=9))
-    trainer.train(loop, None)  # type: ignore[arg-type]  # without what it does not use
+    trainer.train(loop, None)
     assert before < BOUND and len(loop.metrics) == 3
     assert all(metrics["logprob_gap_max"] < BOUND and abs(metrics["logprob_ratio"] - 1) < BOUND for metrics in loop.metrics)
     live = trainer.policy()
