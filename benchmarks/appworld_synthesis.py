@@ -1,6 +1,6 @@
 """Synthesized tasks through the pool's door: which candidates are admitted, which are refused, and for which reason.
 
-    python benchmarks/appworld_synthesis.py
+    python benchmarks/appworld_synthesis.py [NAME ...]      only the candidates whose ids begin with one of the names
 
 Candidates for the tiny world's three people: errands and questions that `compose` makes out of API calls and of code, all of which must be
 admitted and scored 1 by the engine itself; and candidates that are broken in a known way, each of which must be refused with that way's
@@ -187,12 +187,16 @@ class Bench:
             return episode.score()
 
 
+def chosen(task: Task) -> bool:
+    return len(sys.argv) == 1 or task.id.startswith(tuple(sys.argv[1:]))
+
+
 def main() -> int:
     bench = Bench(AppWorld(AppWorldOptions(data="tiny", block_seconds=5.0)))
     wrong = 0
     admitted: list[Task] = []
     refused: Counter[str] = Counter()
-    for task in bench.good():
+    for task in (task for task in bench.good() if chosen(task)):
         reason, detail, seconds = bench.verdict(task)
         score = bench.score(task) if reason == "accepted" else 0.0
         wrong += reason != "accepted" or score != 1.0
@@ -200,7 +204,7 @@ def main() -> int:
         if reason == "accepted":
             admitted.append(task)
             bench.pool = bench.pool.with_tasks([task])
-    for expected, task in bench.bad(admitted):
+    for expected, task in ((expected, task) for expected, task in bench.bad(admitted) if chosen(task)):
         reason, detail, seconds = bench.verdict(task)
         wrong += reason != expected
         refused[reason] += reason == expected

@@ -248,7 +248,7 @@ class Asking:
                     failed = Failed(self._down)  # its row lets a replay stop here too
         if failed.reason.startswith(NOT_ASKED):
             about = (request.key, request.iteration, request.purpose, self._model, request.kept)
-            self._journal.record(TeacherCall(*about, fault=failed.reason))
+            self._journal.record(TeacherCall(*about, fault=failed.reason, sent=False))
         self._raise(failed.reason)
 
     def _raise(self, reason: str) -> NoReturn:

@@ -59,10 +59,8 @@ class Teacher:
     def _calls(self, iteration: int) -> int | None:
         """How many calls this evolution may make; None without a limit. It counts those of earlier evolutions alone, so that one that is
         done again after a resume is shared out the same."""
-        from .budget import was_sent
-
         assert self._journal is not None
         limits = [self.options.calls_per_evolution] if self.options.calls_per_evolution else []
         if (cap := call_cap(self.options)) is not None:
-            limits.append(max(0, cap - sum(call.iteration < iteration and was_sent(call) for call in self._journal.calls())))
+            limits.append(max(0, cap - sum(call.iteration < iteration and call.sent for call in self._journal.calls())))
         return min(limits) if limits else None

@@ -12,9 +12,12 @@ run/            0700
 import fcntl
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+YOUNG = 60.0
+"""Seconds in which a folder without a holder of its lock is left alone."""
 SHARED = ("api_docs", "base_dbs", "datasets")
 
 
@@ -22,6 +25,8 @@ def sweep(parent: Path) -> None:
     """Remove the folders of servers that are gone: those whose lock nobody holds."""
     for run in parent.glob("w-*"):
         try:
+            if time.time() - run.stat().st_mtime < YOUNG:
+                continue  # another server may be about to lock it
             with (run / "lock").open("r+b") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(run, ignore_errors=True)

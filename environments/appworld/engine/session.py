@@ -3,7 +3,7 @@
 Everything that a client can ask for:
 
     open     task, interactions, block_seconds, output, memory, [synthesized]     a world of its own, forked now
-    execute  code                 run a block in it
+    execute  code, cpu            run a block in it, for at most `cpu` seconds of processor time
     diff                          the canonical difference to the world's beginning
     score                         the engine's own evaluation, in another process, from what the world has written to disk
     export   to                   copy the world's files, as the engine's leaderboard tools expect them
@@ -49,7 +49,7 @@ class Session:
         self.helpers: dict[int, socket.socket] = {}
         self.request: Message | None = None
         self.then: Callable[[Message], None] | None = None
-        self.due = NEVER
+        self.due = self.cpu_due = NEVER
         self.inbox, self.outbox, self.heard = bytearray(), bytearray(), bytearray()
         self.cause: tuple[str, str] | None = None
 
@@ -107,6 +107,9 @@ class Session:
                 self._gone(*self.cause)
             elif not self.pid:
                 raise ValueError(f"{operation} needs a world; open one first")
+            elif operation == "execute":
+                self.cpu_due = family.cpu_seconds(self.pid) + float(request.get("cpu", NEVER)) + 1.0
+                self._ask(request, self._pass_on)
             elif operation == "score":
                 self._ask({**request, "op": "save"}, self._evaluate)
             elif operation == "export":
@@ -155,8 +158,8 @@ class Session:
         written.mkdir()
         os.environ["TMPDIR"] = str(written)
         python = (sys.prefix, sys.base_prefix, os.path.dirname(__file__))
-        confine.confine(memory, [*roots.readable(), *python], [str(written), "/dev/null"], self.server.kernel)
-        world.serve(channel)
+        on = confine.confine(memory, [*roots.readable(), *python], [str(written), "/dev/null"], self.server.kernel)
+        world.serve(channel, on)
 
     def _ask(self, request: Message, then: Callable[[Message], None]) -> None:
         """Send a request to the world; `then` gets its answer."""
@@ -233,8 +236,8 @@ class Session:
 
     # How it ends
 
-    def look(self, now: float) -> None:
-        """Called now and then: deadlines and deaths."""
+    def look(self, now: float, thorough: bool = True) -> None:
+        """Deadlines; `thorough`: also whether the world lives, and the CPU time that it took for its block."""
         if self.request is not None and now > self.due:
             seconds = self.request.get("seconds", SECONDS)
             for pid in list(self.helpers):
@@ -243,10 +246,12 @@ class Session:
                 self.kill("deadline", f"no end within {seconds:g} s")
             else:
                 self.fail("infrastructure", f"no answer within {seconds:g} s")
-        elif self.pid and self.channel is not None:
+        elif thorough and self.pid and self.channel is not None:
             done, status = os.waitpid(self.pid, os.WNOHANG)
             if done:
                 self._died(status)
+            elif self.request is not None and family.cpu_seconds(self.pid) > self.cpu_due:
+                self.kill("deadline", f"no end within {self.request['cpu']:g} s of CPU time")
 
     def kill(self, why: str, text: str) -> None:
         """End the world; whoever waits for it is told why."""
@@ -302,7 +307,8 @@ class Session:
         self._answer({"ok": False, "error": {"kind": kind, "reason": why, "text": text}})
 
     def _answer(self, answer: Message) -> None:
-        request, self.request, self.then, self.due = self.request, None, None, NEVER
+        request, self.request, self.then = self.request, None, None
+        self.due = self.cpu_due = NEVER
         self.send({"id": request.get("id") if request else None, **answer})
         self._next()
 
