@@ -7,10 +7,11 @@
 Nothing heavy is imported before an `Endpoint` is made.
 """
 
+from . import waiting
 from .answers import Answer, ToolCall, Usage, read_answer
 from .client import Endpoint
 from .faults import NOT_ASKED, Failed, error_fields, line, of_status
-from .settings import EndpointOptions, check_packages, is_local, missing_key, read_budget, read_key, tokens_of
+from .settings import EndpointOptions, address, check_packages, is_local, missing_key, read_budget, read_key, tokens_of, variable
 from .waiting import Pace, growing, retry_after
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Pace",
     "ToolCall",
     "Usage",
+    "address",
     "check_packages",
     "error_fields",
     "growing",
@@ -34,4 +36,6 @@ __all__ = [
     "read_key",
     "retry_after",
     "tokens_of",
+    "variable",
+    "waiting",
 ]

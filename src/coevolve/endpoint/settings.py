@@ -35,7 +35,8 @@ def _budget(instance: object, attribute: object, value: str) -> None:
     read_budget(value)
 
 
-def _url(instance: object, attribute: object, value: str) -> None:
+def address(instance: object, attribute: object, value: str) -> None:
+    """An attrs validator of `base_url`."""
     try:
         parts = urlsplit(value)
         whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -49,7 +50,8 @@ def _url(instance: object, attribute: object, value: str) -> None:
         )
 
 
-def _variable(instance: object, attribute: object, value: str) -> None:
+def variable(instance: object, attribute: object, value: str) -> None:
+    """An attrs validator of `api_key_env`."""
     if value and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):  # whoever puts the key itself here must not see it repeated
         raise ValueError("'api_key_env' must be the name of an environment variable, never the key itself")
 
@@ -62,9 +64,9 @@ class EndpointOptions:
 
     model: str = field(default="gpt-4.1-mini", validator=validators.min_len(1))
     """The model's name at the endpoint."""
-    base_url: str = field(default="https://api.openai.com/v1", validator=_url)
+    base_url: str = field(default="https://api.openai.com/v1", validator=address)
     """Any endpoint that speaks OpenAI's chat completions."""
-    api_key_env: str = field(default="OPENAI_API_KEY", validator=_variable)
+    api_key_env: str = field(default="OPENAI_API_KEY", validator=variable)
     """Name of the environment variable that holds the key; "" for an endpoint that needs none. The key is never stored, logged or shown."""
     api_key_file: str = ""
     """File that holds the key, read where the variable is not set."""
