@@ -174,7 +174,8 @@ def evaluate(
     elif len(reports) == 1:
         reports[0].render(Console(soft_wrap=True))
     else:
-        render_table(reports, Console())
+        console = Console()
+        render_table(reports, console if console.is_terminal else Console(width=160))
 
 
 def _short(*named: tuple[str, Any]) -> list[str]:

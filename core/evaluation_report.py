@@ -119,10 +119,12 @@ def render_table(reports: Sequence[EvaluationReport], console: "Console") -> Non
 
     first = reports[0]
     table = Table(title=f"{first.environment} {first.split}, {first.mode}: {first.tasks} tasks, {first.samples} rollouts each a seed")
-    for name in ("model", "engine", f"avg@{first.samples}", f"best@{first.samples}", "by seed", "policy faults", "faults", "calls", "cost"):
-        table.add_column(name, overflow="fold")
+    named = [f"avg@{first.samples}", f"best@{first.samples}", "by seed", "policy faults", "faults"]
+    paid = [name for name in ("calls", "cost") if any(name in report.usage for report in reports)]
+    for name in ("model", "engine", *named, *paid):
+        table.add_column(name, overflow="fold", no_wrap=name in named[:2])
     for report in reports:
-        spent = [_amount(report.usage[name]) if name in report.usage else "" for name in ("calls", "cost")]
+        spent = [_amount(report.usage[name]) if name in report.usage else "" for name in paid]
         seeds = " ".join(map(_rate, report.by_seed))
         figures = [str(report.average), str(report.best), seeds, str(report.policy_faults), str(report.faults)]
         table.add_row(report.model or "-", report.policy, *figures, *spent)

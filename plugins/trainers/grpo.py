@@ -239,6 +239,7 @@ class _Session:
         self.options, self._run, self._tokenizer, self.loop = owner.options, owner._run, owner._policy.tokenizer, loop
         self.largest_gap = owner.largest_gap()
         self.trainer: Any = None
+        self.gap: Any = None
         self._rows: dict[str, list[Any]] = {}
         self._iteration = 0
         self._kept = [resume_from] if resume_from else []
@@ -291,7 +292,7 @@ class _Session:
             "learning_rate": "learning_rate",
         }
         metrics = {name: float(logs[key]) for name, key in named.items() if logs.get(key) is not None}
-        gap, self.trainer.gap = self.trainer.gap, type(self.trainer.gap)()
+        gap, self.trainer.gap = self.gap, type(self.gap)()
         metrics |= {"logprob_gap": gap.mean, "logprob_gap_max": gap.max, "logprob_ratio": gap.ratio}
         metrics["trained_tokens"] = float(sum(map(sum, self._rows["env_mask"])))
         return self.loop.after(self._iteration, metrics)
@@ -308,7 +309,7 @@ class _Session:
 
     def same_policy(self) -> None:
         """Refuse rollouts that were sampled from another policy than the one that is trained."""
-        gap = self.trainer.gap
+        gap = self.gap = self.trainer.whole_gap()
         if not gap.mean <= self.largest_gap:
             what = f"differ by {gap.mean:.2g} a token (at most {gap.max:.2g}), above max_gap {self.largest_gap:g}"
             raise CoevolveError(

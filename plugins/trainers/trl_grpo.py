@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from attrs import frozen
+from attrs import astuple, frozen
 from torch import Tensor
 from trl.trainer.grpo_trainer import GRPOTrainer
 
@@ -125,6 +125,15 @@ class PackedGrpoTrainer(GRPOTrainer):
             mask = inputs["completion_mask"] * inputs["tool_mask"]
             self.gap = self.gap.with_tokens((own - inputs["sampling_per_token_logps"])[mask.bool()])
         return loss
+
+    def whole_gap(self) -> Gap:
+        """The gap over all processes; each of them must ask."""
+        if self.accelerator.num_processes == 1:
+            return self.gap
+        own = torch.tensor([[*astuple(self.gap)]], dtype=torch.float64, device=self.accelerator.device)
+        parts = self.accelerator.gather(own)
+        tokens, total, _, ratios = parts.sum(dim=0).tolist()
+        return Gap(int(tokens), total, parts[:, 2].max().item(), ratios)
 
 
 def group_scale(tokens: Tensor, rollouts: int) -> Tensor:

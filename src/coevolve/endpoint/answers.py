@@ -65,8 +65,8 @@ def read_answer(text: str, content_type: str) -> Answer:
         cut = ending == "length"
         why = "the limit on tokens was reached before any text came" if cut else "the reply is empty"
         raise Failed(why, text, again=True, counts=False, cut=cut, usage=usage)
-    if len(content) + sum(len(call.arguments) for call in calls) > LONGEST:
-        raise Failed(f"the reply has more characters than any that was asked for ({len(text)})", content, again=True, usage=usage)
+    if (size := len(content) + sum(len(call.arguments) for call in calls)) > LONGEST:
+        raise Failed(f"the reply has {size} characters, more than any that was asked for", content, again=True, usage=usage)
     return Answer(content, usage, calls, ending == "length")
 
 
