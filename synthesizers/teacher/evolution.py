@@ -82,7 +82,8 @@ class Evolution:
             for found in results:
                 yield from found.candidates
             if any(found.spent for found in results):
-                return
+                break
+        self.tally["not begun for want of calls"] += len(waiting)
 
     def told(self) -> str | None:
         """One line on what went wrong in this evolution, None when nothing did."""

@@ -100,7 +100,7 @@ def test_the_engine_itself_finds_no_ground_truth(environment: AppWorld, gold: tu
 def test_the_admin_app_is_blocked(environment: AppWorld, way: str) -> None:
     with environment.open(environment.tasks("train")[0]) as episode:
         seen = run(episode, ADMIN[way])
-        assert "No app named 'admin' found." in str(seen.steps[0].error)
+        assert str(seen.steps[0].error) in ("Exception: No app named 'admin' found.", "KeyError: 'admin'")
 
 
 def test_a_world_finds_nothing_of_ours_in_its_environment(environment: AppWorld, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from coevolve import Conversation, Message, Sampling, Task, TooManyFaults, UserError, hookimpl
+from coevolve import Action, Conversation, Message, Sampling, Task, TooManyFaults, UserError, hookimpl
 from coevolve.core.config import load_config
 from coevolve.core.registry import Registry, load_plugins
 from coevolve.core.run import resume, start
@@ -90,6 +90,17 @@ class Talking(TabularPolicy):
         return texts
 
 
+class Brittle(Stockroom):
+    """Fails in a call that explorations make and nobody else: writing a single `stock.add`."""
+
+    name = "brittle"
+
+    def script(self, actions: Sequence[Action]) -> tuple[str, ...]:
+        if [action.name for action in actions] == ["stock.add"]:
+            raise RuntimeError("the shelf fell down")
+        return super().script(actions)
+
+
 class Parts:
     """The plugin that brings the testing components, and remembers what the user was told."""
 
@@ -98,7 +109,7 @@ class Parts:
 
     @hookimpl
     def coevolve_environments(self) -> list[type]:
-        return [Stockroom]
+        return [Stockroom, Brittle]
 
     @hookimpl
     def coevolve_policies(self) -> list[type]:
@@ -309,6 +320,14 @@ def test_replies_that_cannot_be_read_are_asked_for_again_then_counted(polite: An
     keys = [row[0] for row in rows(tmp_path / "never", "SELECT key FROM teacher_calls")]
     assert len(keys) == len(set(keys)) == len(polite.requests)
     assert max(int(key.partition("/again")[2] or 0) for key in keys) == 2
+
+
+def test_an_environment_that_breaks_ends_one_exploration_and_no_other(polite: Any, tmp_path: Path) -> None:
+    summary, told = run(tmp_path / "run", polite.base_url, "environment.name=brittle")
+    assert summary["iterations"] == 6 and summary["pool"]["teacher"] > 0
+    assert any("environment failed in script: RuntimeError: the shelf fell down" in text for text in told)
+    explored = [json.loads(row[0])["exploration"] for row in rows(tmp_path / "run", "SELECT candidate FROM candidates")]
+    assert min(map(len, explored)) == 1, "what was explored before is made use of"
 
 
 def test_no_request_is_longer_than_the_setting(polite: Any, tmp_path: Path) -> None:

@@ -322,7 +322,7 @@ apis.supervisor.complete_task()""",
     (
         Variant(MARTA, {"relationship": "roommate"}),
         Variant(TOMAS, {"relationship": "coworker"}),
-        Variant(YUKI, {"relationship": "coworker"}),
+        Variant(YUKI, {"relationship": "neighbor"}),
     ),
     _approved,
 )
