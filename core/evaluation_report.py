@@ -110,7 +110,9 @@ class EvaluationReport:
         sampling = {name: value for name, value in self.sampling.items() if name != "seeds"}
         seeds = self.sampling.get("seeds", [])
         named = {"model": self.model, "engine": self.policy, **self.engine, **sampling, "seeds": " ".join(map(str, seeds))}
-        return {name: value for name, value in (named | {"prompts": self.prompts, "scorer": self.scorer}).items() if value != ""}
+        own = self.provenance.get("scorer")
+        scorer = self.scorer + (f" ({own})" if own else "")
+        return {name: value for name, value in (named | {"prompts": self.prompts, "scorer": scorer}).items() if value != ""}
 
 
 def render_table(reports: Sequence[EvaluationReport], console: "Console") -> None:
