@@ -26,7 +26,7 @@ class Tooled(Stockroom):
 
     def open(self, task: Task) -> Any:
         episode = super().open(task)
-        episode.tools = [  # type: ignore[misc]
+        episode.tools = [
             {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}}
             for tool in self.describe().tools
         ]
