@@ -27,4 +27,4 @@ def context_of(assignment: Assignment, reflection: Reflection | None) -> Explora
         weakness = "none: exploration at random" if assignment.signal is None else "not told: no reflection could be read"
         return ExplorationContext(assignment.signal, weakness)
     weakness = f"{reflection.weakness} (why: {reflection.why})" if reflection.why else reflection.weakness
-    return ExplorationContext(assignment.signal, weakness, tuple(reflection.tries))
+    return ExplorationContext(assignment.signal, weakness, tuple(dict.fromkeys(reflection.tries)))
