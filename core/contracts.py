@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from .errors import InfrastructureFault
 from .model import (
     Action,
     CandidateTask,
@@ -186,10 +187,11 @@ class Policy(Component, Protocol):
     def begin(self, task: Task, messages: Sequence[Message], tools: Sequence[dict[str, Any]] | None, row: int) -> Conversation:
         """Start a conversation; `row` tells rollouts of one batch apart and feeds the random draw."""
 
-    def complete(self, conversations: Sequence[Conversation], sampling: Sampling) -> list[str | None]:
+    def complete(self, conversations: Sequence[Conversation], sampling: Sampling) -> Sequence[str | InfrastructureFault | None]:
         """Sample the next completion of each conversation, in lockstep; append it to its `messages` and `tokens`; return the texts.
 
-        None means that this conversation has no room left for a completion (a policy fault). A failure of the whole engine raises.
+        None means that this conversation has no room left for a completion (a policy fault), an InfrastructureFault that the engine failed
+        for this one alone (its rollout has no score). A failure of the whole engine raises.
         """
 
 
@@ -199,6 +201,50 @@ class NeedsEnvironment(Protocol):
 
     def bind(self, environment: Environment) -> None:
         """Called once, before the first conversation."""
+
+
+@runtime_checkable
+class HasWeights(Protocol):
+    """A policy that can be trained: its model can be loaded here, and its engine gives the token ids and log-probabilities it sampled.
+
+    A policy whose conversations give no token ids must not offer this: text that is tokenised again is not what was sampled.
+    """
+
+    @property
+    def tokenizer(self) -> Any:
+        """The model's tokenizer, with pad and end token."""
+
+    @property
+    def placement(self) -> tuple[str, Any]:
+        """Device and dtype that the model computes in."""
+
+    def check(self) -> None:
+        """UserError for what can be told without loading the weights."""
+
+    def load(self, dtype: Any = None) -> Any:
+        """A model of its own for the trainer, with weights in `dtype` (None: that of `placement`)."""
+
+    def over(self, model: Any) -> Policy:
+        """The policy that samples from `model`, a live one, as it is at each completion."""
+
+    def release(self) -> None:
+        """The rollouts of an iteration are over: give back memory that the update can use."""
+
+
+@runtime_checkable
+class TakesWeights(Protocol):
+    """A policy with weights whose engine holds a copy of them, which does not follow the live model by itself."""
+
+    def take_weights(self) -> None:
+        """The live model has changed; called before the first rollout of a training and after each update."""
+
+
+@runtime_checkable
+class HasUsage(Protocol):
+    """A policy that costs something to ask."""
+
+    def usage(self) -> Mapping[str, float]:
+        """Since it was made: `calls`, `failed` ones among them, `prompt_tokens`, `completion_tokens`, `cost`, and what else it counts."""
 
 
 class LoopState(Protocol):

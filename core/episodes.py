@@ -15,6 +15,7 @@ from . import answers
 from .clock import Clock
 from .contracts import Conversation, Environment, Episode, HasMetrics, Policy
 from .deadline import DeadlinePool
+from .errors import InfrastructureFault
 from .model import Observation, Outcome, RolloutGroup, Sampling, Step, Task, Trajectory
 
 logger = logging.getLogger(__name__)
@@ -114,6 +115,8 @@ class Roller:
         for row, text in zip(live, texts, strict=True):
             if text is None:
                 row.end("no room left in the context")
+            elif isinstance(text, InfrastructureFault):
+                row.break_("policy", text)
             else:
                 row.text = text
         wrote = [row for row in live if not row.done]
