@@ -34,7 +34,7 @@ class Seen:
 
 
 def called(steps: Sequence[Step], catalog: Catalog) -> tuple[Step, ...]:
-    """The calls among steps, some of which blocks of code made: those stand for their block, and a block that failed before any for itself."""
+    """The calls among steps. Those that a block of code made stand for the block, and one that failed before it made any for itself."""
     if not any(step.inner for step in steps):
         return tuple(steps)
     calls = []
