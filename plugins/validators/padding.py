@@ -6,8 +6,8 @@ Two tasks are the same but for padding when they begin in the same state, have h
 - and neither request has words of its own for a call that only its own solution has.
 
 So a paraphrase with a lookup thrown in is no new task, and a request that is one lookup longer is: it says what the lookup is for. A word
-is a request's own when the other one has none like it. Own words are for a call when one of them stands in an argument, or two of them
-resemble words of the tool's name or of its document's first sentence that few tools share ("headlights", not "current" or "user"). Where the
+is a request's own when the other one has none like it. Own words are for a call when one of them stands in an argument, or two resemble
+words of the tool's name or of its document's first sentence that few tools share ("headlights", not "current" or "user"). Where the
 shorter request has no words of its own, three of the longer one's are enough.
 """
 
