@@ -1,10 +1,12 @@
-"""The command line. Exit codes: 0 done, 1 something was found wrong, 2 the user can mend it, 3 a fault stopped it, 130 interrupted.
+"""The command line. Exit codes: 0 done, 1 something was found wrong, 2 the user can mend it, 3 a fault stopped it, 130 or 143 stopped.
 
 An error that the user can mend is one line on stderr; any other exception keeps its traceback. Commands import what they run.
 """
 
 import json
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -327,6 +329,14 @@ def _new_folder(name: str) -> Path:
     raise AssertionError("unreachable")
 
 
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, as schedulers send it before they kill: the run ends as it does at Ctrl-C."""
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise _Terminated
+
+
 @contextmanager
 def _resumable(folder: Path) -> Iterator[None]:
     """Say how to go on when a run is interrupted or a fault stops it; before its folder holds anything, there is nothing to go on with."""
@@ -334,14 +344,19 @@ def _resumable(folder: Path) -> Iterator[None]:
     def how() -> str:
         return f"; go on with: coevolve resume {folder}" if (folder / "config.toml").is_file() else ""
 
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, _terminate) if main else None
     try:
         yield
     except UserError:
         raise
     except CoevolveError as error:
         raise typer.Exit(_fail(3, f"{error}{how()}")) from error
-    except KeyboardInterrupt:
-        raise typer.Exit(_fail(130, f"stopped{how()}")) from None
+    except KeyboardInterrupt as stop:
+        raise typer.Exit(_fail(143 if isinstance(stop, _Terminated) else 130, f"stopped{how()}")) from None
+    finally:
+        if main:
+            signal.signal(signal.SIGTERM, before)
 
 
 def _setting(text: str) -> tuple[str, str]:

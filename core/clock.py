@@ -1,7 +1,7 @@
 """Where the time went: wall seconds by part of a run."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -18,8 +18,14 @@ class Clock:
 
     @property
     def wall(self) -> float:
-        """Seconds since this clock was made, in any part or none."""
+        """Seconds since this clock was made (and those carried over), in any part or none."""
         return time.perf_counter() - self._begun
+
+    def carry(self, seconds: Mapping[str, float], wall: float) -> None:
+        """Count what an earlier process of the same run took, too."""
+        self._begun -= wall
+        for name, value in seconds.items():
+            self.seconds[name] = self.seconds.get(name, 0.0) + value
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:

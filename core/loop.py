@@ -33,7 +33,7 @@ from .model import CandidateTask, Feedback, History, RolloutGroup, Sampling, Sig
 from .randomness import derive, generator
 from .registry import Registry
 from .retirement import active
-from .store import Store
+from .store import WALL, Store
 
 
 @define
@@ -100,7 +100,7 @@ class Loop:
         if last or (config.evaluation.every and iteration % config.evaluation.every == 0):
             self.evaluate(iteration, final=last)
         with self.clock.part("store"):
-            self.store.add_numbers(iteration, metrics, self.clock.read())
+            self.store.add_numbers(iteration, metrics, {**self.clock.read(), WALL: self.clock.wall})
         return last or iteration % config.checkpoint_every == 0
 
     def evolve(self, iteration: int) -> int:

@@ -32,7 +32,7 @@ from .loop import Loop
 from .model import TaskPool
 from .randomness import generator
 from .registry import Registry
-from .store import Store
+from .store import WALL, Store
 from .summary import summarize
 
 VERSIONED = ("coevolve", "torch", "transformers", "trl", "peft", "accelerate", "datasets", "numpy", "safetensors", "attrs", "pluggy")
@@ -207,6 +207,8 @@ def restore(loop: Loop, iteration: int) -> None:
     loop.pool = loop.store.pool()
     loop.history = loop.store.history()
     loop.recent = list(loop.store.groups(after=loop.store.last_evolution()))
+    seconds = loop.store.seconds(iteration)
+    loop.clock.carry(seconds, seconds.pop(WALL, 0.0))
 
 
 @contextmanager

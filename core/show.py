@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from .errors import UserError, did_you_mean
 from .evaluation import transcript
 from .store import Store
+from .summary import COUNTS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,6 +32,8 @@ def _show_run(store: Store, console: "Console") -> None:
         "SELECT iteration, split, mode, success, tasks FROM evaluations ORDER BY mode, iteration"
     ):
         console.print(f"after {iteration:>4} iterations, {split} {mode:8} success {success:.3f} of {tasks} tasks", highlight=False)
+    for name, sql in COUNTS.items():
+        console.print(f"{name}: {', '.join(f'{key} {count}' for key, count in store.rows(sql)) or 'none'}", highlight=False, markup=False)
     table = Table(title="The weakest tasks of the pool (30 at most)", box=None, pad_edge=False, expand=True)
     for name in ("task", "since", "groups", "first", "last"):  # the id is what `coevolve show RUN TASK` takes: never cut
         table.add_column(name, no_wrap=True, min_width=console.width // 4 if name == "task" else None)

@@ -24,6 +24,8 @@ from .model import CandidateTask, History, RolloutGroup, Signal, Task, TaskPool,
 P = ParamSpec("P")
 R = TypeVar("R")
 FORMAT = 2
+WALL = "wall"
+"""The name beside the parts' in the table of seconds under which the whole time stands."""
 SCHEMA = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE tasks(number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, iteration INTEGER NOT NULL, origin TEXT NOT NULL,
@@ -197,7 +199,7 @@ class Store:
 
     @_told
     def add_numbers(self, iteration: int, metrics: dict[str, float], seconds: dict[str, float]) -> None:
-        """`metrics` of this iteration; `seconds` by part since this process began the run, replaced each iteration."""
+        """`metrics` of this iteration; `seconds` by part, and as WALL in all, that the run has taken up to it."""
         with self.transaction():
             self._db.executemany("INSERT OR REPLACE INTO metrics VALUES(?,?,?)", [(iteration, k, v) for k, v in metrics.items()])
             self._db.executemany("INSERT OR REPLACE INTO seconds VALUES(?,?,?)", [(iteration, k, v) for k, v in seconds.items()])
@@ -265,6 +267,10 @@ class Store:
     def history(self) -> History:
         """The history of all stored groups."""
         return History().with_groups(self.groups())
+
+    def seconds(self, iteration: int) -> dict[str, float]:
+        """What the run had taken up to `iteration`, as `add_numbers` was told."""
+        return {row[0]: row[1] for row in self.rows("SELECT part, value FROM seconds WHERE iteration = ?", iteration)}
 
     @_told
     def teacher_calls(self, keys: Sequence[str] = ()) -> list[tuple[str, TeacherCall]]:

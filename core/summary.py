@@ -10,8 +10,16 @@ LEARNING = ("generation", "environment", "update", "evaluation")
 FEEDBACK = ("signals", "synthesis", "validation")
 
 
+COUNTS = {
+    "signals": "SELECT kind, count(*) FROM signals GROUP BY kind ORDER BY kind",
+    "pool": "SELECT origin, count(*) FROM tasks GROUP BY origin ORDER BY min(number)",
+    "rejected": "SELECT reason, count(*) FROM verdicts WHERE NOT accepted GROUP BY reason ORDER BY count(*) DESC, reason",
+}
+"""What is counted in a run: signals by kind, the pool by origin, refusals by reason."""
+
+
 def summarize(store: Store, config: Config, provenance: Mapping[str, Any], seconds: Mapping[str, float], wall: float) -> dict[str, Any]:
-    """`seconds` by part and `wall` are those of this process (a resumed run's earlier parts are not in them)."""
+    """`seconds` by part and `wall` are those of all processes of the run, without what a killed one did after its last checkpoint."""
 
     def counts(sql: str) -> dict[str, int]:
         return {str(key): int(n) for key, n in store.rows(sql)}
@@ -25,9 +33,7 @@ def summarize(store: Store, config: Config, provenance: Mapping[str, Any], secon
         "iterations": reward[-1][0] if reward else 0,
         "held_out": evaluations(store, config.evaluation.split),
         "train_success": {"first": reward[0][1], "last": reward[-1][1]} if reward else {},
-        "signals": counts("SELECT kind, count(*) FROM signals GROUP BY kind ORDER BY kind"),
-        "pool": counts("SELECT origin, count(*) FROM tasks GROUP BY origin ORDER BY min(number)"),
-        "rejected": counts("SELECT reason, count(*) FROM verdicts WHERE NOT accepted GROUP BY reason ORDER BY count(*) DESC, reason"),
+        **{name: counts(sql) for name, sql in COUNTS.items()},
         "teacher": teacher(store),
         "rollouts": sum(outcomes.values()),
         "faults": {key: n for key, n in outcomes.items() if key != "completed"},

@@ -1,64 +1,28 @@
 """The pool's door: a candidate is admitted by execution alone (paper, section 3; the checks themselves are this project's).
 
 In this order, cheapest first: form, text, two replays of the solution, duplicates and held-out tasks by actions, end state and family,
-then what must not be accepted: doing nothing, the parent's solution, the solution without one call, the solution with an argument changed.
-A verdict cannot change a task, so a solution that is longer than it need be is refused; making it minimal is the synthesizer's business.
-Dropping a call or changing an argument is only held against a task when the world ends differently (or the call was the last one): a
-scorer that looks at the end state cannot see a lookup that was skipped.
+known tasks with calls more or less that nobody asks for (padding.py), then what must not be accepted: doing nothing, the parent's
+solution, the solution without one call, the solution with an argument changed. A solution that is longer than it need be is refused; the
+validator "minimal", placed before this one, makes it shorter. Dropping a call or changing an argument is only held against a task when
+the world ends differently (or the call was the last one): a scorer that looks at the end state cannot see a lookup that was skipped.
 """
 
 import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
 from typing import Any, ClassVar
 
 import attrs
 from attrs import field, frozen, validators
 
-from coevolve import SUCCESS, Action, CandidateTask, Environment, Message, Step, Task, TaskPool, Verdict, hookimpl
+from coevolve import Action, CandidateTask, Environment, Task, TaskPool, Verdict, hookimpl
 
 from .grounding import ungrounded
 from .known import Index
+from .padding import known
+from .reasons import Reason, Refused
+from .replays import Replay, attempt, failure, replay
 from .similarity import text_of
-
-
-class Reason(StrEnum):
-    """Why a candidate was refused."""
-
-    MALFORMED = "malformed"
-    """No query, no solution, another environment, an id that is taken, or values that are not JSON."""
-    DUPLICATE_TEXT = "duplicate_text"
-    HELD_OUT_TEXT = "held_out_text"
-    CALL_FAILED = "call_failed"
-    """A call of the solution failed, or the solution could not be carried out to its end."""
-    REPLAY_DIFFERS = "replay_differs"
-    """Two replays gave other observations or another end state."""
-    NOT_SOLVED = "not_solved"
-    """The scorer does not accept the solution."""
-    UNGROUNDED = "ungrounded"
-    """A literal of the solution comes from nowhere (option `grounding`)."""
-    NO_EFFECT = "no_effect"
-    """The solution changes nothing and tells nothing that the request does not say."""
-    DUPLICATE_ACTIONS = "duplicate_actions"
-    DUPLICATE_END_STATE = "duplicate_end_state"
-    HELD_OUT_ACTIONS = "held_out_actions"
-    HELD_OUT_END_STATE = "held_out_end_state"
-    HELD_OUT_FAMILY = "held_out_family"
-    SOLVED_BY_NOTHING = "solved_by_nothing"
-    SOLVED_BY_WRONG = "solved_by_wrong"
-    DROPPABLE_CALL = "droppable_call"
-    """The scorer accepts the solution without one of its calls (option `drop_all`)."""
-    ENVIRONMENT_ERROR = "environment_error"
-    """The environment raised: an infrastructure fault, which proves nothing about the task."""
-
-
-class Refused(Exception):
-    """Ends a validation with its reason."""
-
-    def __init__(self, reason: Reason, detail: str) -> None:
-        super().__init__(detail)
-        self.reason, self.detail = reason, detail
 
 
 @frozen
@@ -77,20 +41,6 @@ class ExecutionOptions:
     """The untouched solutions of all parents in the pool must fail, not only the first one's."""
     grounding: bool = False
     """Every literal of the solution must be said by the user, shown by an earlier call, or told by the tool's document (grounding.py)."""
-
-
-@frozen
-class _Replay:
-    steps: tuple[Step, ...]
-    messages: tuple[Message, ...]
-    start: str
-    state: str
-    score: float
-    fault: str | None
-
-    @property
-    def solved(self) -> bool:
-        return self.score >= SUCCESS
 
 
 class Execution:
@@ -117,7 +67,8 @@ class Execution:
 
     def _refresh(self, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> None:
         if environment is not self._environment:
-            self._pool, self._held_out = Index(environment, ordered=True), Index(environment, ordered=False)
+            limit = self.options.max_completions
+            self._pool, self._held_out = Index(environment, ordered=True, limit=limit), Index(environment, ordered=False, limit=limit)
             self._environment = environment
         self._pool.update(pool.tasks)
         self._held_out.update(held_out)
@@ -130,6 +81,7 @@ class Execution:
         if self.options.grounding and (missing := ungrounded(environment, task, self.options.max_completions)):
             raise Refused(Reason.UNGROUNDED, missing)
         self._newness(task, environment)
+        self._padding(task, right)
         self._nothing(environment, task)
         self._wrong(environment, task, right, pool)
 
@@ -158,14 +110,9 @@ class Execution:
         if same := self._pool.same_text(text, self.options.similarity):
             raise Refused(Reason.DUPLICATE_TEXT, same)
 
-    def _replays(self, environment: Environment, task: Task, right: _Replay) -> None:
-        failed = next((step for step in right.steps if step.error is not None), None)
-        if failed is not None:
-            raise Refused(Reason.CALL_FAILED, f"{failed.action.name}: {failed.error}")
-        if right.fault is not None:
-            raise Refused(Reason.CALL_FAILED, right.fault)
-        if len(right.steps) < len(task.solution):
-            raise Refused(Reason.CALL_FAILED, f"{len(right.steps)} of {len(task.solution)} calls were carried out")
+    def _replays(self, environment: Environment, task: Task, right: Replay) -> None:
+        if problem := failure(right, len(task.solution)):
+            raise Refused(Reason.CALL_FAILED, problem)
         if self._replay(environment, task) != right:
             raise Refused(Reason.REPLAY_DIFFERS, "two replays gave other observations or another end state")
         if not right.solved:
@@ -186,13 +133,21 @@ class Execution:
             if same is not None:
                 raise Refused(reason, f"as in {same}")
 
+    def _padding(self, task: Task, right: Replay) -> None:
+        candidate = known(task, text_of(task.query))
+        for reason, tasks in ((Reason.HELD_OUT_END_STATE, self._held_out), (Reason.DUPLICATE_END_STATE, self._pool)):
+            if same := tasks.padded(candidate, right):
+                raise Refused(reason, f"as in {same}, but for calls that no request speaks of")
+
     def _nothing(self, environment: Environment, task: Task) -> None:
-        if self._replay(environment, task, [""] * self.options.max_completions).solved:
+        """Silence, and an agent that ends the episode at once, must fail: the goal is not there at the start."""
+        ended = self._try(environment, task, ())
+        if (ended is not None and ended.solved) or self._replay(environment, task, [""] * self.options.max_completions).solved:
             raise Refused(Reason.SOLVED_BY_NOTHING, "the scorer accepts an episode without a call")
 
-    def _wrong(self, environment: Environment, task: Task, right: _Replay, pool: TaskPool) -> None:
+    def _wrong(self, environment: Environment, task: Task, right: Replay, pool: TaskPool) -> None:
         named = task.origin.parents if self.options.all_parents else task.origin.parents[:1]
-        for parent in (known for known in pool if known.id in named):
+        for parent in (one for one in pool if one.id in named):
             if parent.solution != task.solution and self._accepts(environment, task, parent.solution):
                 raise Refused(Reason.SOLVED_BY_WRONG, f"the scorer accepts the solution of {parent.id}")
         if self.options.drop_all:
@@ -228,30 +183,11 @@ class Execution:
         tried = self._try(environment, task, actions)
         return tried is not None and tried.solved
 
-    def _try(self, environment: Environment, task: Task, actions: Sequence[Action]) -> _Replay | None:
-        """The replay of other actions; None when the environment cannot write them down, or writes what it writes for the solution."""
-        try:
-            texts = environment.script(actions)
-        except (ValueError, TypeError, LookupError):
-            return None
-        if texts == environment.script(task.solution):
-            return None  # an ending call such as "done", which `script` adds by itself
-        return self._replay(environment, task, texts)
+    def _try(self, environment: Environment, task: Task, actions: Sequence[Action]) -> Replay | None:
+        return attempt(environment, task, actions, self.options.max_completions)
 
-    def _replay(self, environment: Environment, task: Task, texts: Sequence[str] | None = None) -> _Replay:
-        steps: list[Step] = []
-        messages: list[Message] = []
-        fault = None
-        with environment.open(task) as episode:
-            start = episode.state()
-            for text in (environment.script(task.solution) if texts is None else texts)[: self.options.max_completions]:
-                seen = episode.step(text)
-                steps += seen.steps
-                messages += seen.messages
-                fault = fault or seen.fault
-                if seen.done:
-                    break
-            return _Replay(tuple(steps), tuple(messages), start, episode.state(), episode.score(), fault)
+    def _replay(self, environment: Environment, task: Task, texts: Sequence[str] | None = None) -> Replay:
+        return replay(environment, task, environment.script(task.solution) if texts is None else texts, self.options.max_completions)
 
 
 def _tells(result: Any, query: str) -> bool:
@@ -263,7 +199,7 @@ def _tells(result: Any, query: str) -> bool:
     return result is not None and not isinstance(result, bool) and str(result).strip() != "" and str(result) not in query
 
 
-def _result(replay: _Replay, index: int) -> Any:
+def _result(replay: Replay, index: int) -> Any:
     return (replay.steps[index].result, replay.steps[index].error) if index < len(replay.steps) else None
 
 

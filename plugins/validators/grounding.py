@@ -69,7 +69,7 @@ def _missing(action: Action, properties: Mapping[str, Any], told: str, said: Sai
         choices = [*schema.get("enum", ()), *_inner(schema).get("enum", ()), schema.get("default")]
         if value in choices:
             continue
-        for literal in _literals(value):
+        for literal in literals(value):
             if not (literal in choices or said.holds(literal) or document.holds(literal)):
                 return f"{name} {literal!r}"
     return None
@@ -80,13 +80,13 @@ def _inner(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return items if isinstance(items, Mapping) else {}
 
 
-def _literals(value: Any) -> Iterator[Any]:
+def literals(value: Any) -> Iterator[Any]:
     """The texts and numbers in a value."""
     if isinstance(value, Mapping):
         for inner in value.values():
-            yield from _literals(inner)
+            yield from literals(inner)
     elif isinstance(value, Sequence) and not isinstance(value, str):
         for inner in value:
-            yield from _literals(inner)
+            yield from literals(inner)
     elif value is not None and not isinstance(value, bool):
         yield value

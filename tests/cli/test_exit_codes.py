@@ -1,6 +1,7 @@
 """What stops a run: a fault (3), the user (130), a defect of ours (traceback)."""
 
 import errno
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,22 @@ def test_an_interrupted_run_can_be_resumed(
     assert capfd.readouterr().err.endswith("stopped; go on with: coevolve resume mine\n")
     assert call("resume", "mine") == 0
     assert (here / "mine" / "summary.json").is_file()
+
+
+def test_a_scheduler_that_ends_the_run_leaves_the_line_that_goes_on(
+    call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+
+    def ended(*_: Any, **__: Any) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("coevolve.testing.TabularTrainer._update", ended)
+        assert call(*RUN) == 143
+    assert capfd.readouterr().err.endswith("stopped; go on with: coevolve resume mine\n")
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert call("resume", "mine") == 0
 
 
 def test_a_fault_outside_of_a_run(call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

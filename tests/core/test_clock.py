@@ -34,3 +34,12 @@ def test_reading_includes_the_running_part() -> None:
     clock = Clock()
     with clock.part("update"):
         assert clock.read() == {"update": 1.0}
+
+
+def test_what_an_earlier_process_took_is_counted_too() -> None:
+    clock = Clock()
+    with clock.part("update"):
+        pass
+    clock.carry({"update": 10.0, "signals": 2.0}, 100.0)
+    assert clock.read()["update"] > 10.0 and clock.read()["signals"] == 2.0
+    assert clock.wall > 100.0

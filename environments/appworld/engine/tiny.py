@@ -25,8 +25,8 @@ def write(root: Path) -> None:
     from appworld.common.path_store import path_store
 
     path_store.reload()
-    _api_docs(data / "api_docs" / "standard")
-    _base_databases(data / "base_dbs")
+    docs = _api_docs(data / "api_docs" / "standard")
+    _base_databases(data / "base_dbs", docs)
     from .tiny_tasks import SPLITS, write_tasks
 
     write_tasks(data / "tasks")
@@ -41,16 +41,19 @@ def write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _api_docs(folder: Path) -> None:
+def _api_docs(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """Write the documents of all apps' APIs; the engine makes them out of its code."""
     from appworld.api_docs import prepare_api_docs
     from appworld.apps import get_all_apps
     from appworld.common.constants import CANARY_STRING
 
-    for app in get_all_apps(skip_admin=True):
-        write_json(folder / f"{app}.json", {doc["api_name"]: {**doc, "canary_string": CANARY_STRING} for doc in prepare_api_docs(app)})
+    docs = {app: prepare_api_docs(app) for app in get_all_apps(skip_admin=True)}
+    for app, found in docs.items():
+        write_json(folder / f"{app}.json", {doc["api_name"]: {**doc, "canary_string": CANARY_STRING} for doc in found})
+    return docs
 
 
-def _base_databases(folder: Path) -> None:
+def _base_databases(folder: Path, docs: dict[str, list[dict[str, Any]]]) -> None:
     from appworld.apps import get_all_apps
     from appworld.collections.models import ModelCollection
     from appworld.common.utils import freeze_time
@@ -63,11 +66,22 @@ def _base_databases(folder: Path) -> None:
     try:
         apps = ModelCollection.load(to_db_home_path=str(folder), load_apps=list(get_all_apps()), create_db=True)
         populate(apps)
+        _document(apps.api_docs.ApiDoc, docs)
         rehash(apps)
         apps.vaccum()
         apps.close()
     finally:
         frozen.stop()
+
+
+def _document(model: Any, docs: dict[str, list[dict[str, Any]]]) -> None:
+    """Let the app that tells agents of APIs tell of those that lead somewhere here: an account, the task, or itself."""
+    from .tiny_world import PASSWORD_APPS
+
+    for app in ("api_docs", "supervisor", *PASSWORD_APPS):
+        model.save_all(
+            [model.create(**{"app_name_" if key == "app_name" else key: value for key, value in doc.items()}) for doc in docs[app]]
+        )
 
 
 def rehash(apps: Any) -> None:

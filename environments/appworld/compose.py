@@ -1,0 +1,219 @@
+"""New tasks out of executed steps, and what makes two tasks the same. The engine carries out everything here; nothing is guessed.
+
+A synthesized task's payload holds all that the engine needs: the task that it begins as, the code that solves it, and the reference (the
+canonical diff and the answer) that the code came to in a fresh world.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from attrs import frozen
+
+from coevolve import Action, Origin, Step, Task, TaskKeys
+
+from .client import WorldEnded
+from .engine.canonical import text_of
+from .reference import gold_blocks
+from .script import COMPLETE, EXECUTE, REFERENCE, Calls
+from .wording import answer_in, asks, wishes
+
+_OWN = ("supervisor.show_profile", "supervisor.show_account_passwords", "supervisor.show_active_task", COMPLETE)
+"""Calls that say who one is or that one is done; which way to the goal they do not tell."""
+
+
+class Worlds(Protocol):
+    """What is needed of the worlds: code carried out from a task's beginning, in a world of its own."""
+
+    root: Path
+    """Where the engine's data is."""
+
+    def trace(self, task: Task, code: list[str]) -> dict[str, Any]:
+        """See `engine/synthesize.py`: ok, error, completed, status, answer, diff, calls, user."""
+
+
+@frozen
+class Reference:
+    """What code came to."""
+
+    diff: Mapping[str, Any]
+    answer: Any
+    calls: Sequence[Sequence[Any]]
+    """[app.api, arguments, status, answer]; 200 is success."""
+    user: str
+
+    @property
+    def done(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """The calls that succeeded and lead somewhere, in order."""
+        return [(name, arguments) for name, arguments, status, _ in self.calls if status == 200 and not _aside(name)]
+
+
+def start_of(task: Task) -> str:
+    """The id of the engine's task that `task` begins as."""
+    return str(task.payload.get("start", task.id))
+
+
+def compose(worlds: Worlds, calls: Calls, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
+    """The task that begins as `start` does and is solved by what the steps did.
+
+    Steps that do not end with `complete_task` get an ending: none is needed where something was changed; where nothing was, and no
+    `query` says what is asked, the last lookup is asked for. None when the code fails, when the task does not end as a success, when it
+    has neither an effect nor an answer, and when there is no way to word it.
+    """
+    actions = actions_of(steps, calls)
+    if not actions:
+        return None
+    found = _carry_out(worlds, calls, start, actions)
+    if found is None:
+        return None
+    if found["status"] is None:
+        ending = _ending(found, calls, query)
+        if ending is None:
+            return None
+        actions = [*actions, ending]
+        found = _carry_out(worlds, calls, start, actions)
+    if found is None or found["status"] != "success" or not (found["diff"] or found["answer"] is not None):
+        return None
+    reference = Reference(found["diff"], found["answer"], found["calls"], found["user"])
+    text = query if query is not None else _words(reference, calls)
+    if text is None or not text.strip():
+        return None
+    return Task(
+        id=task_id,
+        environment=start.environment,
+        query=text,
+        intent=_intent(reference),
+        solution=tuple(actions),
+        payload={
+            "start": start_of(start),
+            "code": list(calls.blocks(actions)),
+            "reference": {"diff": reference.diff, "answer": reference.answer},
+        },
+        origin=Origin("composed", parents=(start.id,)),
+    )
+
+
+def actions_of(steps: Sequence[Step], calls: Calls) -> list[Action]:
+    """The actions behind steps: each block of code, and each API call that was not made by one of them.
+
+    A step that failed did nothing that can be counted on, so it is left out; so is what comes after the task was marked complete.
+    """
+    actions: list[Action] = []
+    inner = 0
+    for step in steps:
+        if step.action.name == EXECUTE:
+            code, count = step.action.arguments.get("code"), step.action.arguments.get("calls", 0)
+            inner = count if isinstance(count, int) else 0
+            if isinstance(code, str) and step.error is None:
+                actions.append(Action(EXECUTE, {"code": code}))
+        elif inner > 0:
+            inner -= 1
+        elif step.action.name in calls.documents and step.error is None:
+            actions.append(Action(step.action.name, dict(step.action.arguments)))
+            if step.action.name == COMPLETE:
+                break
+    return actions
+
+
+def _carry_out(worlds: Worlds, calls: Calls, start: Task, actions: Sequence[Action]) -> dict[str, Any] | None:
+    try:
+        found = worlds.trace(start, list(calls.blocks(actions)))
+    except (ValueError, WorldEnded):  # no action of this environment, or code that ends its own world
+        return None
+    return found if found["ok"] else None
+
+
+def _ending(found: Mapping[str, Any], calls: Calls, query: str | None) -> Action | None:
+    if found["diff"]:
+        return Action(COMPLETE, {})
+    if query is not None:
+        return None
+    asked = _last_lookup(found["calls"], calls)
+    answer = answer_in(asked[3]) if asked is not None else None
+    return Action(COMPLETE, {"answer": answer[1]}) if answer is not None else None
+
+
+def _words(reference: Reference, calls: Calls) -> str | None:
+    documents = calls.documents
+    changes = [(documents[name], arguments) for name, arguments in reference.done if calls.changes(name)]
+    if reference.answer is None:
+        return wishes(changes)
+    asked = _last_lookup(reference.calls, calls)
+    answer = answer_in(asked[3]) if asked is not None else None
+    if asked is None or answer is None or text_of(answer[1]) != text_of(reference.answer):
+        return None
+    return asks(changes, documents[asked[0]], asked[1], answer[0])
+
+
+def _last_lookup(made: Sequence[Sequence[Any]], calls: Calls) -> Sequence[Any] | None:
+    return next(
+        (c for c in reversed(made) if c[2] == 200 and not _aside(c[0]) and c[0] in calls.documents and not calls.changes(c[0])), None
+    )
+
+
+def _intent(reference: Reference) -> str:
+    apps = sorted({name.split(".")[0] for name, _ in reference.done})
+    kind = "a question" if not reference.diff else "an errand" if reference.answer is None else "an errand with a question"
+    return f"{kind} about {', '.join(apps)}" if apps else kind
+
+
+def _aside(name: str) -> bool:
+    return name in _OWN or name.startswith("api_docs.") or name.endswith((".login", ".logout"))
+
+
+def keys_of(worlds: Worlds, calls: Calls, task: Task) -> TaskKeys:
+    """Digests of what the solution did and came to in a fresh world, so that the keys of a held-out task tell nothing of it.
+
+    `actions`: the user and the successful calls, without those that log in, look up documents or mark the task complete. `end_state`: the
+    user, the canonical diff and the answer; where nothing was changed also what the lookups told, since "3" answers many questions.
+    `family`: which APIs were called and which fields of which models were changed, whatever the values: the variants of a scenario have
+    one family, and a task that copies a held-out scenario with other values has that scenario's.
+    """
+    found = worlds.trace(task, _solution(worlds.root, calls, task))
+    reference = Reference(found["diff"], found["answer"], found["calls"], found["user"])
+    told = [] if reference.diff else sorted(text_of(call[3]) for call in reference.calls if call[2] == 200 and not _aside(call[0]))
+    return TaskKeys(
+        actions=_digest([reference.user, [[name, dict(arguments)] for name, arguments in reference.done]]),
+        end_state=_digest([reference.user, reference.diff, spoken(reference.answer), told]),
+        family=_digest([sorted({name for name, _ in reference.done}), _shape(reference.diff), reference.answer is None]),
+    )
+
+
+def _solution(root: Path, calls: Calls, task: Task) -> list[str]:
+    code: list[str] = []
+    for action in task.solution:
+        named = action.arguments.get("task") if action.name == REFERENCE else None
+        code += gold_blocks(root, named) if isinstance(named, str) else (calls.block(action),)
+    return code
+
+
+def _shape(diff: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        model: [
+            bool(change["added"]),
+            sorted({field for fields in change["updated"].values() for field in fields}),
+            bool(change["removed"]),
+        ]
+        for model, change in diff.items()
+    }
+
+
+def spoken(answer: Any) -> Any:
+    """An answer as the engine compares it: text stripped, in lower case, numbers with two decimals.
+
+    >>> spoken(" Tide Tables "), spoken("3.0"), spoken(2.999)
+    ('tide tables', '3', '3')
+    """
+    if answer is None:
+        return None
+    text = str(answer).strip().strip("\"'").strip().lower()
+    try:
+        return f"{round(float(text), 2):g}"
+    except ValueError:
+        return text
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(text_of(json.loads(json.dumps(value))).encode()).hexdigest()

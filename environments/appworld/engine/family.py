@@ -1,0 +1,93 @@
+"""Forked processes: how they are made, and how they end for certain, with all that they started."""
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterable
+from typing import NoReturn
+
+from . import confine
+
+ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR", "IPYTHONDIR", "APPWORLD_ROOT", "APPWORLD_CACHE", "COEVOLVE_EXPERIMENT")
+"""All that a forked process finds in its environment."""
+
+
+def scrub() -> None:
+    """Forget every variable that is not on the list."""
+    for name in set(os.environ) - set(ENVIRONMENT):
+        del os.environ[name]
+
+
+def fork(work: Callable[[socket.socket], None]) -> tuple[int, socket.socket]:
+    """Run `work` in a child that has one end of a socket pair and no other descriptor; returns its id and our end."""
+    ours, theirs = socket.socketpair()
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        _child(work, theirs, parent)
+    theirs.close()
+    ours.setblocking(False)
+    return pid, ours
+
+
+def _child(work: Callable[[socket.socket], None], channel: socket.socket, parent: int) -> NoReturn:
+    code = 1
+    try:
+        os.setsid()
+        confine.die_with_parent(parent)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        kept = channel.fileno()
+        os.closerange(3, kept)
+        os.closerange(kept + 1, 65_536)
+        null = os.open(os.devnull, os.O_RDWR)
+        for standard in (0, 1, 2):
+            os.dup2(null, standard)
+        work(channel)
+        code = 0
+    finally:
+        sys.stdout = sys.stderr = None  # type: ignore[assignment]  # nothing is left to be written at the end
+        os._exit(code)
+
+
+def descendants(roots: Iterable[int]) -> dict[int, set[int]]:
+    """For each of `roots` the processes below it, read from /proc; empty sets where there is no /proc."""
+    children: dict[int, list[int]] = {}
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc"):
+            if name.isdigit() and (parent := _parent(int(name))) is not None:
+                children.setdefault(parent, []).append(int(name))
+    found: dict[int, set[int]] = {}
+    for root in roots:
+        below, open_ = set[int](), list(children.get(root, ()))
+        while open_:
+            pid = open_.pop()
+            if pid not in below:
+                below.add(pid)
+                open_ += children.get(pid, ())
+        found[root] = below
+    return found
+
+
+def _parent(pid: int) -> int | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[1])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def kill_tree(pid: int) -> None:
+    """Kill a child and everything below it. Stopped first, so that nothing that is being killed forks meanwhile."""
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for one in (pid, *descendants([pid])[pid]):
+            _signal(one, number)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _signal(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)

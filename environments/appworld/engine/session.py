@@ -1,0 +1,382 @@
+"""One client's connection: its world's process, the request under way, and what is answered when that process dies.
+
+Everything that a client can ask for:
+
+    open     task, interactions, block_seconds, output, memory, [synthesized]     a world of its own, forked now
+    execute  code                 run a block in it
+    diff                          the canonical difference to the world's beginning
+    score                         the engine's own evaluation, in another process, from what the world has written to disk
+    export   to                   copy the world's files, as the engine's leaderboard tools expect them
+    trace    task, code, [synthesized]     run blocks in a fresh world and tell everything
+    ping
+"""
+
+import os
+import selectors
+import shutil
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import confine, family, wire
+
+if TYPE_CHECKING:
+    from .server import Server
+
+Message = dict[str, Any]
+MEMORY = 1_024
+"""MiB that a world may need beyond what the warm server has."""
+SECONDS = 60.0
+NEVER = float("inf")
+READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
+
+
+class Session:
+    """`number` is unique in the server's life and names the experiment folder."""
+
+    def __init__(self, server: "Server", number: int, client: socket.socket) -> None:
+        self.server, self.number, self.client = server, number, client
+        client.setblocking(False)
+        server.selector.register(client, READ, self)
+        self.experiment = f"episode-{number}"
+        self.task = ""
+        self.pid = 0
+        self.channel: socket.socket | None = None
+        self.helpers: dict[int, socket.socket] = {}
+        self.request: Message | None = None
+        self.then: Callable[[Message], None] | None = None
+        self.due = NEVER
+        self.inbox, self.outbox, self.heard = bytearray(), bytearray(), bytearray()
+        self.cause: tuple[str, str] | None = None
+
+    # What comes in
+
+    def ready(self, source: Any, events: int) -> None:
+        """The selector says that `source` can be read or written."""
+        if source is self.client:
+            if events & WRITE:
+                self._flush()
+            if events & READ:
+                self._client()
+        elif source is self.channel:
+            self._world()
+
+    def _client(self) -> None:
+        try:
+            data = self.client.recv(1 << 20)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        self.inbox += data
+        if not data or len(self.inbox) > wire.MAX_LINE:
+            self.end()
+            return
+        self._next()
+
+    def _next(self) -> None:
+        """Begin the next request, if none is under way. One that is no request gets its answer, and the connection stays."""
+        while self.request is None and (cut := self.inbox.find(b"\n")) >= 0:
+            line, self.inbox = bytes(self.inbox[:cut]), self.inbox[cut + 1 :]
+            try:
+                request = wire.decode(line)
+            except wire.BadLine as error:
+                self.send({"id": None, "ok": False, "error": {"kind": "request", "text": str(error)}})
+                continue
+            self.request = request
+            self.due = time.monotonic() + float(request.get("seconds", SECONDS))
+            try:
+                self._begin(request)
+            except (LookupError, TypeError, ValueError, OSError) as error:
+                self.fail("request", f"{type(error).__name__}: {error}")
+
+    def _begin(self, request: Message) -> None:
+        operation = request.get("op")
+        if operation == "ping":
+            self.reply(None)
+        elif operation in ("open", "trace"):
+            if self.pid:
+                raise ValueError("this connection has a world already; open another connection")
+            self._prepare(request)
+        elif operation in ("execute", "diff", "score", "export"):
+            if not self.pid and self.cause:
+                self._gone(*self.cause)
+            elif not self.pid:
+                raise ValueError(f"{operation} needs a world; open one first")
+            elif operation == "score":
+                self._ask({**request, "op": "save"}, self._evaluate)
+            elif operation == "export":
+                self._ask({**request, "op": "save"}, self._export)
+            else:
+                self._ask(request, self._pass_on)
+        else:
+            raise ValueError(f"unknown operation {operation!r}")
+
+    # Worlds
+
+    def _prepare(self, request: Message) -> None:
+        self.task = str(request["task"])
+        made = request.get("synthesized")
+        if made is None:
+            self.server.roots.task(self.task)
+            self._open(request)
+        elif self.server.roots.holds(self.task):
+            self._open(request)
+        else:
+            self._help(lambda: self._write(made), lambda _: self._open(request))
+
+    def _write(self, made: Mapping[str, Any]) -> None:
+        from .synthesize import write_task
+
+        roots = self.server.roots
+        roots.task(made["start"])
+        roots.synthesized(
+            self.task,
+            lambda into: write_task(str(roots.full), made["start"], self.task, made["query"], made["code"], made["reference"], into=str(into)),
+        )
+
+    def _open(self, request: Message) -> None:
+        memory = int(request.get("memory", MEMORY)) * 2**20
+        self.pid, self.channel = family.fork(lambda channel: self._become(channel, memory))
+        self.server.selector.register(self.channel, READ, self)
+        self._ask(request, self._pass_on)
+
+    def _become(self, channel: socket.socket, memory: int) -> None:
+        """In the forked process: turn into a world."""
+        from . import world
+
+        roots = self.server.roots
+        os.environ["COEVOLVE_EXPERIMENT"] = self.experiment
+        written = roots.outputs / self.experiment
+        written.mkdir()
+        os.environ["TMPDIR"] = str(written)
+        python = (sys.prefix, sys.base_prefix, os.path.dirname(__file__))
+        confine.confine(memory, [*roots.readable(), *python], [str(written), "/dev/null"], self.server.kernel)
+        world.serve(channel)
+
+    def _ask(self, request: Message, then: Callable[[Message], None]) -> None:
+        """Send a request to the world; `then` gets its answer."""
+        self.then = then
+        assert self.channel is not None
+        self.channel.setblocking(True)
+        self.channel.settimeout(5.0)  # it reads whenever no request is under way; only a spoilt one does not
+        try:
+            self.channel.sendall(wire.encode(request))
+        except OSError:
+            self.look(time.monotonic())
+        else:
+            self.channel.setblocking(False)
+
+    def _world(self) -> None:
+        assert self.channel is not None
+        try:
+            data = self.channel.recv(1 << 20)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._died()
+            return
+        self.heard += data
+        if len(self.heard) > wire.MAX_LINE or (self.heard.count(b"\n") and self.request is None):
+            self.kill("garbage", "its process wrote what is no answer")
+            return
+        if self.heard.endswith(b"\n"):
+            self._heard()
+
+    def _heard(self) -> None:
+        line, self.heard = bytes(self.heard), bytearray()
+        try:
+            message = wire.decode(line)
+            if self.request is None or self.then is None or message.get("id") != self.request.get("id"):
+                raise wire.BadLine("an answer to another request")
+        except wire.BadLine:
+            self.kill("garbage", "its process wrote what is no answer")
+            return
+        then, self.then = self.then, None
+        then(message)
+
+    def _pass_on(self, message: Message) -> None:
+        if message.get("ok") is True:
+            self.reply(message.get("value"))
+        else:
+            error = message.get("error")
+            self.fail("engine", str(error.get("text")) if isinstance(error, dict) else "no reason given")
+
+    # Evaluation and files
+
+    def _evaluate(self, saved: Message) -> None:
+        if saved.get("ok") is not True:
+            self._pass_on(saved)
+            return
+        self._help(lambda: _score(self.server.roots.full, self.task, self.experiment), self._pass_on)
+
+    def _export(self, saved: Message) -> None:
+        if saved.get("ok") is not True:
+            self._pass_on(saved)
+            return
+        assert self.request is not None
+        folder, target = self.server.roots.outputs / self.experiment / "tasks" / self.task, Path(self.request["to"])
+        self._help(lambda: shutil.copytree(folder, target, dirs_exist_ok=True) and None, self._pass_on)
+
+    def _help(self, work: Callable[[], Any], then: Callable[[Message], None]) -> None:
+        """Run `work` in a forked process that may read everything, within the request's time; `then` gets an answer of it."""
+        identity = self.request["id"] if self.request else None
+        pid, channel = family.fork(lambda channel: _work(channel, identity, work))
+        self.helpers[pid] = channel
+        self.server.selector.register(channel, READ, Helper(self, pid, channel, then))
+
+    # How it ends
+
+    def look(self, now: float) -> None:
+        """Called now and then: deadlines and deaths."""
+        if self.request is not None and now > self.due:
+            seconds = self.request.get("seconds", SECONDS)
+            for pid in list(self.helpers):
+                self.drop_helper(pid)
+            if self.pid:
+                self.kill("deadline", f"no end within {seconds:g} s")
+            else:
+                self.fail("infrastructure", f"no answer within {seconds:g} s")
+        elif self.pid and self.channel is not None:
+            done, status = os.waitpid(self.pid, os.WNOHANG)
+            if done:
+                self._died(status)
+
+    def kill(self, reason: str, text: str) -> None:
+        """End the world; whoever waits for it is told why."""
+        self.cause = (reason, text)
+        family.kill_tree(self.pid)
+        self._died()
+
+    def _died(self, status: int | None = None) -> None:
+        """The world's process has ended or is being killed."""
+        pid, self.pid = self.pid, 0
+        if self.channel is not None:
+            self.server.selector.unregister(self.channel)
+            self.channel.close()
+            self.channel = None
+        if status is None:
+            family.kill_tree(pid)
+            status = os.waitpid(pid, 0)[1]
+        reason, text = self.cause or _reason(status)
+        self.cause = (reason, text)
+        self.heard.clear()
+        if self.request is not None and self.then is not None:
+            self._gone(reason, text)
+
+    def _gone(self, reason: str, text: str) -> None:
+        self.fail("infrastructure" if reason == "killed" else "world", text, reason)
+
+    def drop_helper(self, pid: int) -> None:
+        channel = self.helpers.pop(pid)
+        self.server.selector.unregister(channel)
+        channel.close()
+        family.kill_tree(pid)
+        os.waitpid(pid, 0)
+
+    def end(self) -> None:
+        """The client has gone, or the server ends: nothing of this session is left."""
+        self.request = self.then = None
+        for pid in list(self.helpers):
+            self.drop_helper(pid)
+        if self.pid:
+            family.kill_tree(self.pid)
+            self._died()
+        self.server.selector.unregister(self.client)
+        self.client.close()
+        self.server.sessions.pop(self.number, None)
+        self.server.roots.forget(self.experiment)
+
+    # What goes out
+
+    def reply(self, value: Any) -> None:
+        self._answer({"ok": True, "value": value})
+
+    def fail(self, kind: str, text: str, reason: str = "") -> None:
+        self._answer({"ok": False, "error": {"kind": kind, "reason": reason, "text": text}})
+
+    def _answer(self, answer: Message) -> None:
+        request, self.request, self.then, self.due = self.request, None, None, NEVER
+        self.send({"id": request.get("id") if request else None, **answer})
+        self._next()
+
+    def send(self, message: Message) -> None:
+        self.outbox += wire.encode(message)
+        self._flush()
+
+    def _flush(self) -> None:
+        try:
+            while self.outbox:
+                del self.outbox[: self.client.send(self.outbox)]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.outbox.clear()  # the client has gone: reading tells so next
+        if self.number in self.server.sessions or not self.outbox:
+            self.server.selector.modify(self.client, READ | WRITE if self.outbox else READ, self)
+
+
+class Helper:
+    """A process that works for a session; stands in the selector in its place."""
+
+    def __init__(self, session: Session, pid: int, channel: socket.socket, then: Callable[[Message], None]) -> None:
+        self.session, self.number, self.pid, self.channel, self.then = session, session.number, pid, channel, then
+        self.heard = bytearray()
+
+    def ready(self, _source: Any, _events: int) -> None:
+        try:
+            data = self.channel.recv(1 << 20)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        self.heard += data
+        if data and not data.endswith(b"\n"):
+            return
+        self.session.drop_helper(self.pid)
+        try:
+            message = wire.decode(bytes(self.heard))
+        except wire.BadLine:
+            self.session.fail("infrastructure", "the helping process died")
+            return
+        if message.get("ok") is True:
+            self.then(message)
+        else:
+            self.session.fail("helper", str(message.get("error")))
+
+
+def _work(channel: socket.socket, identity: Any, work: Callable[[], Any]) -> None:
+    try:
+        message = {"id": identity, "ok": True, "value": work()}
+    except Exception as error:  # noqa: BLE001 - told to the client, whatever it is
+        message = {"id": identity, "ok": False, "error": f"{type(error).__name__}: {error}"}
+    channel.setblocking(True)
+    channel.sendall(wire.encode(message))
+
+
+def _score(full: Path, task: str, experiment: str) -> Message:
+    """The engine's evaluation of what the world left on disk, on the root with the ground truth."""
+    from appworld import update_root
+    from appworld.evaluator import evaluate_task
+
+    os.environ["APPWORLD_ROOT"] = str(full)
+    update_root(str(full))
+    tracker = evaluate_task(task, experiment, save_report=False)
+    found: Message = tracker.to_dict()
+    return found
+
+
+def _reason(status: int) -> tuple[str, str]:
+    """How a process ended that nobody here ended."""
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number == signal.SIGKILL:
+            return "killed", "its process was killed from outside (is there enough memory?)"
+        return "died", f"the code ended the process with {signal.Signals(number).name}"
+    return "died", f"the code ended the process with exit code {os.WEXITSTATUS(status)}"

@@ -1,0 +1,138 @@
+"""One world in a forked process of its own: it opens a task, runs blocks of code in it and answers the server over a socket pair.
+
+The functions that answer are bound before any code of a policy runs, so that code that patches `json` or `print` spoils its own world only.
+"""
+
+import gc
+import os
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+from . import guard, wire
+
+MAX_OUTPUT = 20_000
+"""Characters of one block's output that are shown, unless the request says otherwise."""
+CALLS = 1_000
+"""API calls of one block (the engine's own limit)."""
+_FAILED = "Execution failed. Traceback:\n"
+_SURROGATES = "replace"
+
+
+def experiment() -> str:
+    """The name under which the engine keeps this process's files."""
+    return os.environ["COEVOLVE_EXPERIMENT"]
+
+
+def open_world(task_id: str, interactions: int = 1_000, seconds: int = 100) -> Any:
+    """The engine's world of a task, without ground truth, guarded; `coevolve_calls` on it collects its API calls as they happen."""
+    from appworld.environment import AppWorld
+
+    world = AppWorld(
+        task_id=task_id,
+        experiment_name=experiment(),
+        load_ground_truth=False,
+        max_interactions=interactions,
+        max_api_calls_per_interaction=CALLS,
+        timeout_seconds=seconds,
+    )
+    world.coevolve_calls, world.coevolve_inside = [], True
+    world.coevolve_save_logs = world.save_logs
+    # After every block the engine writes all logs so far anew, and fails for good at a text that UTF-8 cannot hold: written once, at the end.
+    world.save_logs = _nothing
+    world.coevolve_save_state, world._save_state = world._save_state, _nothing
+    guard.watch(world, world.coevolve_calls)
+    return world
+
+
+def _nothing(*_args: Any) -> None:
+    """Stands in for what is done once at the end."""
+
+
+def clean(text: str) -> str:
+    """The text with lone surrogates replaced."""
+    return text.encode("utf-8", _SURROGATES).decode("utf-8")
+
+
+def shorten(text: str, limit: int) -> str:
+    """At most `limit` characters, with a note of what was left out."""
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}\n[output shortened: {len(text) - limit} of {len(text)} characters left out]"
+
+
+class World:
+    """Answers the operations of one episode."""
+
+    def __init__(self) -> None:
+        self.world: Any = None
+        self.limit = MAX_OUTPUT
+
+    def open(self, request: dict[str, Any]) -> Any:
+        self.limit = int(request.get("output", MAX_OUTPUT))
+        self.world = open_world(request["task"], int(request.get("interactions", 1_000)), int(request["block_seconds"]))
+        task = self.world.task
+        who = task.supervisor
+        return {
+            "instruction": task.instruction,
+            "datetime": task.datetime.isoformat(),
+            "supervisor": {name: getattr(who, name) for name in ("first_name", "last_name", "email", "phone_number")},
+            "apps": dict(task.app_descriptions),
+        }
+
+    def execute(self, request: dict[str, Any]) -> Any:
+        calls: list[guard.Call] = self.world.coevolve_calls
+        calls.clear()
+        output = clean(self.world.execute(clean(request["code"])))
+        failed = output.startswith(_FAILED)
+        error = output.rstrip().rsplit("\n", 1)[-1][:500] if failed else None
+        return {"output": shorten(output, self.limit), "error": error, "calls": list(calls), "completed": self.completed()}
+
+    def completed(self) -> bool:
+        self.world.coevolve_inside = False
+        try:
+            return bool(self.world.task_completed())
+        except Exception:  # noqa: BLE001 - the code may have spoilt the app that tells; the evaluation sees the rest
+            return False
+        finally:
+            self.world.coevolve_inside = True
+
+    def diff(self, _request: dict[str, Any]) -> Any:
+        from .canonical import canonical_diff
+
+        return canonical_diff(self.world)
+
+    def save(self, _request: dict[str, Any]) -> Any:
+        for entry in self.world.environment_io:
+            entry["input"], entry["output"] = clean(entry["input"]), clean(entry["output"])
+        self.world.coevolve_save_state(self.world.output_db_home_path_on_disk)
+        self.world.coevolve_save_logs()
+        return None
+
+    def trace(self, request: dict[str, Any]) -> Any:
+        from .synthesize import trace
+
+        return trace(request["task"], request["code"])
+
+
+OPERATIONS = ("open", "execute", "diff", "save", "trace")
+
+
+def serve(channel: socket.socket) -> None:
+    """Answer requests until the server hangs up. A failed operation is answered as such; the process goes on."""
+    sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - lives as long as the process
+    gc.freeze()
+    world = World()
+    reader: BinaryIO = channel.makefile("rb")
+    while (request := wire.read(reader)) is not None:
+        channel.sendall(wire.encode(answer(world, request)))
+
+
+def answer(world: World, request: dict[str, Any]) -> dict[str, Any]:
+    operation: Callable[[dict[str, Any]], Any] = getattr(world, request["op"])
+    try:
+        return {"id": request["id"], "ok": True, "value": operation(request)}
+    except BaseException as error:  # noqa: BLE001 - the code may raise anything, SystemExit too; the process is its own
+        text = clean(f"{type(error).__name__}: {error}")[:2_000]
+        return {"id": request["id"], "ok": False, "error": {"kind": "engine", "text": text}}

@@ -1,0 +1,210 @@
+"""The environment: AppWorld's tasks and splits, and what signals, synthesizers and validators ask of it."""
+
+import json
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from attrs import frozen
+
+from coevolve import SUCCESS, Action, Description, RolloutGroup, Step, Task, TaskKeys, Trajectory, UserError, did_you_mean
+
+from . import doctor as findings
+from . import home
+from .check import SPLITS, task_ids
+from .compose import compose, keys_of
+from .episode import AppWorldEpisode
+from .reference import SHOWN, gold_blocks
+from .script import Calls, completion
+from .setup import marker, setup
+from .tools import documents, tools
+from .worker import engine_worker
+from .worlds import Limits, Worlds
+
+NAME = "appworld"
+SCORER = "1"
+"""Changes with every change of a score."""
+_DATA = ("auto", *home.KINDS)
+_NOTES = """AppWorld: people's apps (payments, music, notes, messages, ...) in a simulated world. The agent writes Python, one block a turn, that
+calls apis.APP.API(...), and ends with apis.supervisor.complete_task(answer=...). A task is done when the
+answer is right and exactly the wanted changes were made. Tools are called as app.api; access tokens are filled in."""
+
+
+@frozen
+class AppWorldOptions:
+    """The table [environment.appworld] of a run's configuration."""
+
+    data: str = "auto"
+    """Which data: "full" (the benchmark's), "tiny" (the small invented world), or "auto" (the benchmark's where it is set up)."""
+    max_interactions: int = 50
+    """Turns of an episode, those without code too (the package's own default is 1000; published agents use about 50)."""
+    partial: bool = False
+    """Reward attempts that fall short, up to 0.49, by the tests that doing nothing fails; only where nothing else was disturbed."""
+    block_seconds: float = 20.0
+    """Seconds for one block; the engine interrupts it then, and two seconds later its process is killed."""
+    memory: int = 1024
+    """MiB of address space that a world may take beyond what the warm engine has."""
+    output_limit: int = 20_000
+    """Characters of a block's output that are shown."""
+    max_worlds: int = 0
+    """Worlds at once (0: as many as fit into half of the free memory at twice the databases' size each)."""
+    kernel_guards: bool = True
+    """Confine worlds with Landlock and seccomp where the kernel has them; off, only resource limits and the watch over processes are left."""
+
+
+class AppWorld:
+    """AppWorld. Nothing is started before the first use."""
+
+    name: ClassVar[str] = NAME
+    Options: ClassVar[type[Any]] = AppWorldOptions
+
+    def __init__(self, options: AppWorldOptions) -> None:
+        if options.data not in _DATA:
+            raise UserError(f"environment.appworld.data: unknown {options.data!r}{did_you_mean(options.data, _DATA)}")
+        for field, least in (("max_interactions", 1), ("block_seconds", 1), ("memory", 64), ("output_limit", 100), ("max_worlds", 0)):
+            if getattr(options, field) < least:
+                raise UserError(f"environment.appworld.{field}: give a number of at least {least}")
+        self.options = options
+        self._lock = threading.Lock()
+        self._worlds: Worlds | None = None
+
+    @cached_property
+    def kind(self) -> str:
+        """Which data is used."""
+        here = [kind for kind in home.KINDS if marker(home.root(kind)) is not None]
+        if self.options.data != "auto" and self.options.data not in here:
+            fix = "" if self.options.data == "tiny" else " --set data=download (or --set data=PATH)"
+            raise UserError(f"the {self.options.data} data of AppWorld is not here; run: coevolve env setup appworld{fix}")
+        if not here or not home.python().exists():
+            raise UserError("AppWorld is not set up; run: coevolve env setup appworld")
+        return here[0] if self.options.data == "auto" else self.options.data
+
+    @property
+    def root(self) -> Path:
+        """The data root in use."""
+        return home.root(self.kind)
+
+    @property
+    def worlds(self) -> Worlds:
+        """All worlds of this environment; the engine is started with the first of them."""
+        with self._lock:
+            if self._worlds is None:
+                given = self.options
+                limits = Limits(given.block_seconds, given.memory, given.output_limit, given.max_interactions, given.max_worlds)
+                self._worlds = Worlds(engine_worker(self.root, given.kernel_guards), self.root, limits)
+            return self._worlds
+
+    @cached_property
+    def calls(self) -> Calls:
+        return Calls(documents(self.root))
+
+    def splits(self) -> tuple[str, ...]:
+        return tuple(split for split in SPLITS if task_ids(self.root, split))
+
+    def tasks(self, split: str) -> Sequence[Task]:
+        known = self.splits()
+        if split not in known:
+            raise UserError(f"AppWorld has no split {split!r} here{did_you_mean(split, known)}")
+        self.worlds.worker.start()  # it takes seconds to get ready, and whoever asks for tasks will open some
+        return tuple(self._task(split, task_id) for task_id in task_ids(self.root, split))
+
+    def _task(self, split: str, task_id: str) -> Task:
+        file = self.root / "data" / "tasks" / task_id / "specs.json"
+        try:
+            query = json.loads(file.read_text(encoding="utf-8"))["instruction"]
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise UserError(f"{file} cannot be read ({error}); run: coevolve env setup appworld") from error
+        blocks = gold_blocks(self.root, task_id)
+        if split in SHOWN:
+            return Task(task_id, NAME, query, solution=tuple(Action("execute", {"code": block}) for block in blocks))
+        return Task(task_id, NAME, query, solution=(Action("reference", {"task": task_id}),) if blocks else ())
+
+    def open(self, task: Task) -> AppWorldEpisode:
+        try:
+            return AppWorldEpisode(self.worlds, task, self.calls, self.options.partial)
+        except ValueError as error:
+            raise UserError(f"{task.id} cannot be opened in the {self.kind} data: {error}") from error
+
+    def describe(self) -> Description:
+        return Description(tools(self.root, self.calls.documents), _NOTES)
+
+    def patterns(self, trajectory: Trajectory) -> tuple[str, ...]:
+        """`app.api:ok` or `:err` for each API that was called, once an episode; ids stand in arguments and are no part of it."""
+        return tuple(dict.fromkeys(_pattern(step) for step in trajectory.steps if re.fullmatch(r"\w+\.\w+", step.action.name)))
+
+    def script(self, actions: Sequence[Action]) -> tuple[str, ...]:
+        return tuple(completion(self.calls.block(action)) for action in actions)
+
+    def compose(self, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
+        return compose(self.worlds, self.calls, start, steps, task_id, query)
+
+    def keys(self, task: Task) -> TaskKeys:
+        return keys_of(self.worlds, self.calls, task)
+
+    def aggregates(self, groups: Sequence[RolloutGroup]) -> dict[str, float]:
+        """Scenario goal completion over the scenarios all of whose tasks are in `groups`: a scenario counts when all of its tasks are done
+        in the same rollout. None of it where no scenario is whole."""
+        wanted = _scenarios(task_id for split in self.splits() for task_id in task_ids(self.root, split))
+        seen: dict[str, dict[str, Sequence[Trajectory]]] = defaultdict(dict)
+        for group in groups:
+            if "start" not in group.task.payload:
+                seen[_scenario(group.task.id)][group.task.id] = group.trajectories
+        whole = [tasks for name, tasks in seen.items() if wanted.get(name) == set(tasks)]
+        done = [all(t.score is not None and t.score >= SUCCESS for t in row) for tasks in whole for row in zip(*tasks.values(), strict=False)]
+        return {"scenario_goal_completion": sum(done) / len(done), "scenarios": float(len(whole))} if done else {}
+
+    def provenance(self) -> Mapping[str, Any]:
+        """What a result must be shown with: results that differ in any of these are not comparable."""
+        given = self.options
+        return {
+            "benchmark": "AppWorld" if self.kind == "full" else "a tiny invented world in AppWorld's engine (no benchmark)",
+            "engine": home.ENGINE,
+            "data": home.DATA,
+            "max_interactions": given.max_interactions,
+            "partial": given.partial,
+            "block_seconds": given.block_seconds,
+            "output_limit": given.output_limit,
+            "scorer": SCORER,
+        }
+
+    def close(self) -> None:
+        """End all worlds and the engine; they end with the program too."""
+        with self._lock:
+            if self._worlds is not None:
+                self._worlds.close()
+                self._worlds = None
+
+    @classmethod
+    def setup(cls, **settings: str) -> str:
+        """`data=tiny|download|PATH`, `python=PATH` (a Python 3.11), `verify=yes|no`."""
+        return setup(settings)
+
+    @classmethod
+    def doctor(cls) -> list[str]:
+        """Quick: looks at files only."""
+        return findings.doctor()
+
+    @classmethod
+    def examine(cls) -> list[str]:
+        """Thorough: runs the engine's own verification as well."""
+        return findings.examine()
+
+
+def _pattern(step: Step) -> str:
+    refused = isinstance(step.result, Mapping) and set(step.result) == {"status", "message"}
+    return f"{step.action.name}:{'err' if refused or step.error is not None else 'ok'}"
+
+
+def _scenario(task_id: str) -> str:
+    return task_id.rpartition("_")[0]
+
+
+def _scenarios(ids: Any) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for task_id in ids:
+        found[_scenario(task_id)].add(task_id)
+    return found

@@ -1,0 +1,273 @@
+"""Many worlds at once under a memory rule; worlds are parked, replayed and recovered without anybody noticing.
+
+A world is a function of its task and of the blocks that ran in it (the engine freezes clock and random numbers), so a world that was
+parked to make room, or lost because the server died, is made again by running its blocks in a fresh fork.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from coevolve import InfrastructureFault, Task
+
+from .client import Connection, EngineError, WorldEnded, WorldLost
+from .reference import resolved
+from .worker import Worker
+
+RECOVERIES = 2
+"""Times that a lost world is made again within one operation."""
+OPEN_SECONDS = 60.0
+SCORE_SECONDS = 60.0
+ROOM_SECONDS = 120.0
+"""Seconds to wait for room for one more world."""
+MIB = 2**20
+PRIVATE = 64 * MIB
+"""Measured private memory of a world over a small database."""
+
+
+@frozen
+class Limits:
+    """What worlds get: seconds for a block, MiB of memory, characters of output, blocks an episode, worlds at once (0: by memory)."""
+
+    block_seconds: float
+    memory: int
+    output: int
+    interactions: int
+    worlds: int = 0
+
+
+def room(root: Path, wanted: int) -> int:
+    """Worlds at once: `wanted`, or as many as fit into half of the free memory, at the base databases' size twice for each."""
+    if wanted:
+        return wanted
+    size = sum(file.stat().st_size for file in (root / "data" / "base_dbs").glob("*.db"))
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    return max(1, min(256, free // 2 // (PRIVATE + 2 * size)))
+
+
+def engine_id(task: Task) -> str:
+    """The id under which the engine knows a task: its own, or for a synthesized one a digest of all that it is."""
+    if "start" not in task.payload:
+        return task.id
+    text = json.dumps([task.id, task.query, task.payload], sort_keys=True, default=dict)
+    return f"s{hashlib.sha256(text.encode()).hexdigest()[:12]}_1"
+
+
+def located(task: Task) -> dict[str, Any]:
+    """What the server must be told to find a task, or to make a synthesized one."""
+    fields: dict[str, Any] = {"task": engine_id(task)}
+    if "start" in task.payload:
+        payload = task.payload
+        fields["synthesized"] = {"start": payload["start"], "query": task.query, "code": list(payload["code"]), "reference": payload["reference"]}
+    return fields
+
+
+class Worlds:
+    """All worlds over one data root. `root` holds the user's data, ground truth too: nothing of it is given to a world."""
+
+    def __init__(self, worker: Worker, root: Path, limits: Limits) -> None:
+        self.worker, self.root, self.limits = worker, root, limits
+        self.room = room(root, limits.worlds)
+        self._live: OrderedDict[int, World] = OrderedDict()
+        self._freed = threading.Condition()
+
+    def open(self, task: Task) -> "World":
+        """A world of the task, forked now. LookupError for a task that is not in the data."""
+        world = World(self, located(task))
+        world.start()
+        return world
+
+    def trace(self, task: Task, code: Sequence[str], seconds: float | None = None) -> dict[str, Any]:
+        """Run blocks in a fresh world and tell everything about it (engine/synthesize.py). WorldEnded when they end it."""
+        limit = seconds or OPEN_SECONDS + self.limits.block_seconds * len(code)
+        blocks = [resolved(self.root, block) for block in code]
+        for _ in range(RECOVERIES + 1):
+            with self._passing():
+                connection = self.worker.connect()
+                try:
+                    found: dict[str, Any] = connection.ask("trace", limit, **located(task), code=blocks, memory=self.limits.memory)
+                    return found
+                except WorldLost as error:
+                    lost = error
+                finally:
+                    connection.close()
+        raise InfrastructureFault(f"a world was lost {RECOVERIES + 1} times: {lost}")
+
+    @contextlib.contextmanager
+    def _passing(self) -> Iterator[None]:
+        guest = World(self, {})
+        self.enter(guest)
+        try:
+            yield
+        finally:
+            self.leave(guest)
+
+    def enter(self, world: "World") -> None:
+        """Take a place for `world`; parks the world that was idle the longest when there is none."""
+        deadline = time.monotonic() + ROOM_SECONDS
+        with self._freed:
+            while len(self._live) >= self.room:
+                if (idle := self._idle()) is not None:
+                    idle.parked()
+                    del self._live[id(idle)]
+                elif time.monotonic() >= deadline:
+                    raise InfrastructureFault(f"no room for one more world within {ROOM_SECONDS:g} s ({self.room} are at work)")
+                else:
+                    self._freed.wait(0.25)
+            self._live[id(world)] = world
+
+    def _idle(self) -> "World | None":
+        return next((world for world in self._live.values() if world.connection is not None and world.lock.acquire(blocking=False)), None)
+
+    def leave(self, world: "World") -> None:
+        with self._freed:
+            self._live.pop(id(world), None)
+            self._freed.notify()
+
+    def used(self, world: "World") -> None:
+        """The world has just been used, and can be parked now."""
+        with self._freed:
+            if id(world) in self._live:
+                self._live.move_to_end(id(world))
+            self._freed.notify()
+
+    def close(self) -> None:
+        """End all worlds and the server."""
+        with self._freed:
+            live = list(self._live.values())
+        for world in live:
+            world.close()
+        self.worker.stop()
+
+
+class World:
+    """One task's world and the blocks that ran in it."""
+
+    def __init__(self, worlds: Worlds, task: Mapping[str, Any]) -> None:
+        self.worlds, self.task = worlds, task
+        self.blocks: tuple[str, ...] = ()
+        self.about: dict[str, Any] = {}
+        self.connection: Connection | None = None
+        self.lock = threading.Lock()
+        """Held during every operation; a world whose lock is free is idle and may be parked."""
+
+    def start(self) -> None:
+        self._do(lambda _: None)
+
+    def execute(self, code: str) -> dict[str, Any]:
+        """Run a block: {"output", "error", "calls", "completed"}. WorldEnded when it ends the world."""
+        limit = self.worlds.limits.block_seconds
+        found: dict[str, Any] = self._do(lambda connection: connection.ask("execute", limit + 2, code=code), blamed=True)
+        self.blocks += (code,)
+        return found
+
+    def diff(self) -> Any:
+        """The canonical difference to the world's beginning."""
+        return self._do(lambda connection: connection.ask("diff", SCORE_SECONDS))
+
+    def score(self) -> dict[str, Any]:
+        """The engine's evaluation: {"success", "num_tests", "passes", "failures", ...}."""
+        found: dict[str, Any] = self._do(lambda connection: connection.ask("score", SCORE_SECONDS))
+        return found
+
+    def export(self, folder: Path) -> None:
+        """Write the engine's own files of this world into `folder`."""
+        self._do(lambda connection: connection.ask("export", SCORE_SECONDS, to=str(folder)))
+
+    def rewind(self, blocks: tuple[str, ...]) -> None:
+        """Be the world in which exactly `blocks` ran."""
+        with self.lock:
+            if blocks != self.blocks:
+                self.blocks = blocks
+                self._hang_up()
+
+    def refresh(self) -> None:
+        """Be made anew, by replay, with the next operation."""
+        with self.lock:
+            self._hang_up()
+
+    def close(self) -> None:
+        self.refresh()
+
+    def parked(self) -> None:
+        """Make room: the caller has taken `lock` and takes this world off its list."""
+        try:
+            if self.connection is not None:
+                self.connection.close()
+                self.connection = None
+        finally:
+            self.lock.release()
+
+    def _do(self, operation: Callable[[Connection], Any], blamed: bool = False) -> Any:
+        """Carry out one operation, making the world again when it is lost. `blamed`: the operation runs new code, and a world that is
+        killed at it time and again while the server lives was ended by that code."""
+        try:
+            with self.lock:
+                return self._carry_out(operation, blamed)
+        finally:
+            self.worlds.used(self)
+
+    def _carry_out(self, operation: Callable[[Connection], Any], blamed: bool) -> Any:
+        lost: WorldLost | None = None
+        for _ in range(RECOVERIES + 1):
+            try:
+                return operation(self._have())
+            except WorldLost as error:
+                self._hang_up()
+                lost = error
+            except WorldEnded:
+                self._hang_up()
+                raise
+        assert lost is not None
+        if blamed and lost.served:
+            raise WorldEnded("killed", f"{lost}, {RECOVERIES + 1} times at the same block")
+        raise InfrastructureFault(f"a world was lost {RECOVERIES + 1} times: {lost}")
+
+    def _have(self) -> Connection:
+        """The connection to the world, which is opened and brought to where it was if need be."""
+        if self.connection is None:
+            self.worlds.enter(self)
+            try:
+                connection = self.worlds.worker.connect()
+            except BaseException:
+                self.worlds.leave(self)
+                raise
+            self.connection = connection
+            self._open(connection)
+        return self.connection
+
+    def _open(self, connection: Connection) -> None:
+        limits = self.worlds.limits
+        fields = {"block_seconds": max(1, int(limits.block_seconds)), "memory": limits.memory, "output": limits.output}
+        try:
+            self.about = connection.ask("open", OPEN_SECONDS, **self.task, **fields, interactions=limits.interactions + 1)
+            for code in self.blocks:
+                connection.ask("execute", limits.block_seconds + 2, code=code)
+        except EngineError as error:
+            self._hang_up()
+            raise InfrastructureFault(f"the engine cannot open {self.task['task']}: {error}") from error
+        except ValueError:
+            self._hang_up()
+            raise
+        except WorldEnded as error:
+            self._hang_up()
+            raise InfrastructureFault(f"a world cannot be brought back to where it was: {error}") from error
+
+    def _hang_up(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+            self.worlds.leave(self)

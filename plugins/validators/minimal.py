@@ -1,0 +1,116 @@
+"""The solution without what nobody needs: calls are left out, last to first, until none can go.
+
+    [validators]
+    names = ["minimal", "execution"]
+
+A call may go when the task's own scorer accepts the solution without it, the world ends in the same state, and no later call takes a
+value that only this call showed. The last condition keeps lookups: a scorer that sees the end alone accepts an agent that guesses the
+value, but the request can only be met by looking it up. Which value comes from where is read off the observations, so a lookup whose value
+a later call takes by chance stays too. A scorer that demands each result (BFCL) lets nothing go.
+
+The shorter task is the environment's own (`compose`), with the same id, query and origin. Only what fails to execute is refused here.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import attrs
+from attrs import field, frozen, validators
+
+from coevolve import Action, CandidateTask, Environment, Step, Task, TaskPool, Verdict, hookimpl
+
+from .grounding import Said, literals
+from .reasons import Reason, Refused
+from .replays import Replay, failure, replay
+
+
+@frozen
+class MinimalOptions:
+    """Options of the minimising validator."""
+
+    max_completions: int = field(default=200, validator=validators.ge(1))
+    """Completions after which a replay is given up."""
+    max_replays: int = field(default=200, validator=validators.ge(1))
+    """Replays of one candidate at most; what was left out until then stays left out."""
+
+
+class Minimal:
+    """Accepts what executes, without its useless calls."""
+
+    name: ClassVar[str] = "minimal"
+    Options: ClassVar[type] = MinimalOptions
+
+    def __init__(self, options: MinimalOptions) -> None:
+        self.options = options
+
+    def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
+        try:
+            return self._minimise(candidate.task, environment)
+        except Refused as refused:
+            return Verdict(False, refused.reason, refused.detail)
+        except Exception as error:  # noqa: BLE001 - whatever the environment raises is an infrastructure fault, never an acceptance
+            return Verdict(False, Reason.ENVIRONMENT_ERROR, f"{type(error).__name__}: {error}")
+
+    def _minimise(self, task: Task, environment: Environment) -> Verdict:
+        if not task.solution:
+            return Verdict(True, "accepted", "it has no solution to shorten")
+        right = self._play(environment, task, environment.script(task.solution))
+        if problem := failure(right, len(task.solution)):
+            raise Refused(Reason.CALL_FAILED, problem)
+        if not right.solved:
+            return Verdict(True, "accepted", "its scorer does not accept its solution")
+        kept = self._without_useless(environment, task, right)
+        if len(kept) == len(task.solution):
+            return Verdict(True, "accepted")
+        shorter = self._composed(environment, task, right, kept)
+        if shorter is None:
+            return Verdict(True, "accepted", f"{len(kept)} of {len(task.solution)} calls would do, which the environment does not word so")
+        return Verdict(True, "accepted", f"{len(kept)} of {len(task.solution)} calls do", shorter)
+
+    def _without_useless(self, environment: Environment, task: Task, right: Replay) -> list[Action]:
+        kept, steps, texts = list(task.solution), right.steps, environment.script(task.solution)
+        said, left, index = Said(), self.options.max_replays, len(kept) - 1
+        said.add(task.query)
+        while index >= 0 and left > 0:
+            rest = [*kept[:index], *kept[index + 1 :]]
+            if rest and not _shows(steps, index, said) and (fewer := environment.script(rest)) != texts:
+                left -= 1
+                tried = self._play(environment, task, fewer)
+                if tried.solved and tried.state == right.state and failure(tried, len(rest)) is None:
+                    kept, steps, texts, index = rest, tried.steps, fewer, len(rest)
+            index -= 1
+        return kept
+
+    def _composed(self, environment: Environment, task: Task, right: Replay, kept: Sequence[Action]) -> Task | None:
+        """The task with the kept calls; None where the environment composes another one."""
+        texts = environment.script(kept)
+        composed = environment.compose(task, self._play(environment, task, texts).steps, task.id, task.query)
+        if composed is None or composed.query != task.query or environment.script(composed.solution) != texts:
+            return None
+        again = self._play(environment, composed, texts)
+        if not again.solved or again.state != right.state:
+            return None
+        return attrs.evolve(composed, id=task.id, intent=task.intent or composed.intent, origin=task.origin)
+
+    def _play(self, environment: Environment, task: Task, texts: Sequence[str]) -> Replay:
+        return replay(environment, task, texts, self.options.max_completions)
+
+
+def _shows(steps: Sequence[Step], index: int, said: Said) -> bool:
+    """Whether a later call takes a value that this step showed, the request does not say, and no equal call before or after it shows."""
+    step, told = steps[index], Said()
+    told.add(step.observation)
+    for place, later in enumerate(steps[index + 1 :], index + 1):
+        again = any(
+            other.action == step.action and other.observation == step.observation
+            for number, other in enumerate(steps[:place])
+            if number != index
+        )
+        if not again and any(told.holds(value) and not said.holds(value) for value in literals(later.action.arguments)):
+            return True
+    return False
+
+
+@hookimpl
+def coevolve_validators() -> list[type[Minimal]]:
+    return [Minimal]

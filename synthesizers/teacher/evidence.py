@@ -1,0 +1,119 @@
+"""What the agent did, as the teacher sees it, by the kind of the signal (paper, section 3: reflection on signal-annotated trajectories).
+
+Boundary: a success and a failure side by side, up to where they part and from there on. Forgetting: the earlier success and the failure
+now. Rare: the trajectories that show the rare pattern, and its neighbours, which are trajectories of other tasks that have most patterns in
+common with them. Only the rollouts that are handed over are looked at, and those are training's.
+"""
+
+from collections.abc import Sequence
+
+from coevolve import RolloutGroup, Signal, Step, Trajectory
+
+from .rendering import cut, transcript
+
+_LEAST = 200
+"""Characters that each transcript gets at least."""
+
+
+def evidence(signal: Signal | None, groups: Sequence[RolloutGroup], others: Sequence[RolloutGroup], chars: int) -> str:
+    """The evidence in at most `chars` characters. `groups` are the task's own rollouts in order, `others` those of other tasks."""
+    if signal is None:
+        text = _plain(groups, chars)
+    elif signal.kind == "boundary":
+        text = _boundary(signal, groups, chars)
+    elif signal.kind == "forgetting":
+        text = _forgetting(signal, groups, chars)
+    elif signal.kind == "rare":
+        text = _rare(signal, groups, others, chars)
+    else:
+        text = _plain(groups, chars)
+    return cut(text, chars)
+
+
+def parting(first: Sequence[Step], second: Sequence[Step]) -> int:
+    """How many calls two trajectories have in common from the beginning: the index of the first that differs."""
+    common = 0
+    for one, other in zip(first, second, strict=False):
+        if (one.action.name, one.action.arguments, one.error) != (other.action.name, other.action.arguments, other.error):
+            break
+        common += 1
+    return common
+
+
+def _boundary(signal: Signal, groups: Sequence[RolloutGroup], chars: int) -> str:
+    now = [trajectory for group in groups if group.iteration == signal.iteration for trajectory in group.trajectories]
+    head = f"{signal.evidence.get('successes')} of {signal.evidence.get('rollouts')} attempts at iteration {signal.iteration} succeeded."
+    return _pair(head, "An attempt that succeeded:", _successes(now), "An attempt that failed:", _failures(now), chars)
+
+
+def _forgetting(signal: Signal, groups: Sequence[RolloutGroup], chars: int) -> str:
+    now = [trajectory for group in groups if group.iteration == signal.iteration for trajectory in group.trajectories]
+    before = [trajectory for group in groups if group.iteration < signal.iteration for trajectory in group.trajectories]
+    recent = ", ".join(f"{score:.3g}" for score in signal.evidence.get("recent", ()))
+    head = f"Mean scores of the attempts before: {recent or 'not known'}. Now: {signal.evidence.get('now')}."
+    earlier, title = _successes(before), "An earlier attempt that succeeded:"
+    if not earlier:
+        head += " The earlier success itself is not at hand."
+        earlier, title = _successes(now), "An attempt that still succeeds:"
+    return _pair(head, title, earlier, "An attempt now, that failed:", _failures(now), chars)
+
+
+def _rare(signal: Signal, groups: Sequence[RolloutGroup], others: Sequence[RolloutGroup], chars: int) -> str:
+    counts = signal.evidence.get("counts", {})
+    told = ", ".join(f"{pattern} ({count} times)" for pattern, count in counts.items())
+    head = f"Rare among {signal.evidence.get('observations')} observations: {cut(told or 'not told', max(_LEAST, chars // 6))}"
+    own = [trajectory for group in groups for trajectory in _scored(group.trajectories)]
+    showing = sorted((t for t in own if set(t.patterns) & set(counts)), key=lambda t: (-t.iteration, t.index)) or own
+    if not showing:
+        return head
+    patterns = set(showing[0].patterns)
+    near = sorted(
+        ((group, trajectory) for group in others for trajectory in _scored(group.trajectories) if set(trajectory.patterns) & patterns),
+        key=lambda pair: (-_likeness(patterns, set(pair[1].patterns)), -pair[1].iteration, pair[1].task_id, pair[1].index),
+    )
+    neighbours = list({group.task.id: (group, trajectory) for group, trajectory in reversed(near)}.values())[::-1][:2]
+    each = max(_LEAST, (chars - len(head)) // (1 + len(neighbours)) - 2)
+    parts = [head, transcript("An attempt that shows it:", showing[0], each)]
+    for group, trajectory in neighbours:
+        title = f"A neighbour, another task ({cut(' '.join(group.task.query.split()), 200)}):"
+        parts.append(transcript(title, trajectory, each))
+    return "\n\n".join(parts)
+
+
+def _plain(groups: Sequence[RolloutGroup], chars: int) -> str:
+    all_of_them = [trajectory for group in groups for trajectory in _scored(group.trajectories)]
+    if not all_of_them:
+        return "No attempt is at hand."
+    return _pair("", "An attempt that succeeded:", _successes(all_of_them), "An attempt that failed:", _failures(all_of_them), chars)
+
+
+def _pair(head: str, good_title: str, good: Sequence[Trajectory], bad_title: str, bad: Sequence[Trajectory], chars: int) -> str:
+    """A success and the failure that goes along with it longest, for there the difference says most."""
+    parts = [head] if head else []
+    success, failure, focus = next(iter(good), None), next(iter(bad), None), None
+    if good and bad:
+        success, failure = max(((s, f) for s in good for f in bad), key=lambda two: parting(two[0].steps, two[1].steps))
+        focus = parting(success.steps, failure.steps)
+        parts.append(f"The first {focus} calls are the same in both; they part at call {focus + 1}.")
+    shown = [(title, one) for title, one in ((good_title, success), (bad_title, failure)) if one is not None]
+    room = chars - sum(len(part) + 2 for part in parts)
+    each = max(_LEAST, room // max(1, len(shown)) - 2)
+    return "\n\n".join([*parts, *(transcript(title, one, each, focus) for title, one in shown)])
+
+
+def _scored(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
+    return [trajectory for trajectory in trajectories if trajectory.score is not None]
+
+
+def _successes(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
+    """The latest and shortest first, for they tell most in least."""
+    return sorted((t for t in _scored(trajectories) if t.success), key=lambda t: (-t.iteration, len(t.steps), t.index))
+
+
+def _failures(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
+    return sorted((t for t in _scored(trajectories) if not t.success), key=lambda t: (-t.iteration, len(t.steps), t.index))
+
+
+def _likeness(first: set[str], second: set[str]) -> float:
+    """Jaccard's index."""
+    return len(first & second) / len(first | second)

@@ -1,0 +1,297 @@
+"""From a teacher's reply to what it wants: a reflection, a step of exploration, candidate tasks.
+
+Replies are data from outside. Reading is tolerant in form (salvage.py) and strict in content: a candidate is read whole or refused with a
+reason code, and none takes another with it. What a candidate's calls must look like is checked where the tools are known (abstraction.py).
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .salvage import Damaged, Found, decoded, salvage, spoken, within
+from .wanted import Call, Part, Queries, Reason, Reflection, Turn, Wanted, WantedStep, code_of
+
+__all__ = [
+    "Call",
+    "Part",
+    "Queries",
+    "Reason",
+    "Reflection",
+    "Turn",
+    "Wanted",
+    "WantedStep",
+    "code_of",
+    "read_candidates",
+    "read_reflection",
+    "read_step",
+]
+
+MAX_CANDIDATES = 64
+"""Candidates taken from one reply."""
+MAX_CALLS = 100
+"""Calls in one candidate's solution."""
+MAX_TEXT = 8_000
+"""Characters of a query, an intent, a thought."""
+_MAX_ARGUMENTS = 20_000
+
+
+class _Bad(ValueError):
+    def __init__(self, reason: Reason, detail: str = "") -> None:
+        super().__init__(f"{reason}: {detail}" if detail else str(reason))
+
+
+def read_reflection(text: str) -> Reflection | None:
+    """The first reflection in the reply; None when there is none that says where it goes wrong and what to try."""
+    for value in _objects(text):
+        weakness, why, variant = (_prose(value.get(key)) for key in ("weakness", "why", "variant"))
+        given = value.get("tries")
+        tries = tuple(filter(None, map(_prose, given if isinstance(given, list) else [given])))
+        if weakness and tries:
+            return Reflection(weakness, why, tries, variant)
+    return None
+
+
+def read_step(text: str) -> WantedStep | None:
+    """The first action in the reply, or the wish to stop; None when there is neither."""
+    if re.fullmatch(r"\W*stop\W*", spoken(text), re.IGNORECASE):
+        return WantedStep("", None, {})
+    for value in _objects(text):
+        thought, action = _prose(value.get("thought")), value.get("action", value)
+        if isinstance(action, str) and "action" in value:
+            action = {"tool": action, "arguments": value.get("arguments", {})}
+        if not isinstance(action, dict):
+            continue
+        call = _call(action)
+        if call is None and (action.get("stop") is True or ("tool" in action and action["tool"] is None)):
+            return WantedStep(thought, None, {})
+        if call is not None:
+            return WantedStep(thought, None, {}) if call.tool.strip().lower() == "stop" else WantedStep(thought, call.tool, call.arguments)
+    return None
+
+
+def read_candidates(text: str, queries: Queries = "teacher") -> tuple[list[Wanted], list[str]]:
+    """The good candidates in the reply's order, and for each other one why it is bad ("code" or "code: detail").
+
+    Where the environment words the requests (`queries`), a candidate needs no query.
+    """
+    good: list[Wanted] = []
+    bad: list[str] = []
+    none = False
+    for found in salvage(text):
+        if isinstance(found, Damaged):
+            if _begins_candidate(found, bad):
+                bad.append(f"{found.reason}: {_shown(found.text)}")
+            continue
+        if _IS_ARGUMENTS.search(found.before):
+            continue
+        none = none or _says_none(found.value)
+        for value in _candidates(found.value):
+            try:
+                wanted = _wanted(value, queries)
+                if wanted in good:
+                    raise _Bad(Reason.REPEATED)
+                if len(good) >= MAX_CANDIDATES:
+                    raise _Bad(Reason.TOO_MANY)
+                good.append(wanted)
+            except _Bad as error:
+                bad.append(str(error))
+    if len(bad) > MAX_CANDIDATES:
+        bad[MAX_CANDIDATES:] = [f"{Reason.TOO_MANY}: {len(bad) - MAX_CANDIDATES} more bad ones"]
+    if not good and not bad:
+        bad.append(str(Reason.NONE if none or _EMPTY.fullmatch(spoken(text).strip()) else Reason.UNREADABLE))
+    return good, bad
+
+
+_CANDIDATE_KEYS = ("query", "solution", "turns")
+_CANDIDATE_KEY = re.compile(r"[\"'“‘]?\b(intent|query|solution|turns)[\"'”’]?\s*:", re.IGNORECASE)
+_TURN_KEY = re.compile(r"[\"'“‘]?\brequest[\"'”’]?\s*:", re.IGNORECASE)
+_IS_ARGUMENTS = re.compile(r"(?:arguments|args|parameters|input)[\"'”’]?\s*:\s*$", re.IGNORECASE)
+
+
+def _begins_candidate(damaged: Damaged, bad: Sequence[str]) -> bool:
+    """Whether a damaged object was meant to be a candidate, as far as can be seen before its first inner bracket."""
+    if _IS_ARGUMENTS.search(damaged.before):
+        return False
+    if _CANDIDATE_KEY.search(damaged.text):
+        return _TURN_KEY.search(damaged.text) is None
+    return damaged.reason == "cut_off" and ":" not in damaged.text and not any(code_of(one) == "cut_off" for one in bad)
+
+
+_EMPTY = re.compile(r"(?:```\w*)?\s*\[\s*\]\s*(?:```)?")
+
+
+def _says_none(value: Any) -> bool:
+    return isinstance(value, dict) and any(inner == [] for inner in value.values()) and not _is_candidate(_folded(value))
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """The objects of a reply with keys in lower case, and those that they wrap; arguments of calls are no objects of the reply."""
+    for found in salvage(text):
+        if isinstance(found, Found) and not _IS_ARGUMENTS.search(found.before):
+            for value in found.value if isinstance(found.value, list) else [found.value]:
+                if isinstance(value, dict):
+                    folded = _folded(value)
+                    yield folded
+                    yield from (_folded(inner) for key, inner in folded.items() if isinstance(inner, dict) and key not in _ARGUMENTS)
+
+
+def _folded(value: dict[str, Any]) -> dict[str, Any]:
+    return {key.strip().lower(): inner for key, inner in value.items()}
+
+
+def _is_candidate(value: dict[str, Any]) -> bool:
+    return any(key in value for key in _CANDIDATE_KEYS) and ("request" not in value or "query" in value)
+
+
+_WRAPPINGS = 6
+
+
+def _embedded(value: Any) -> Any:
+    """A value that was written as text once more; any other value as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return decoded(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _candidates(value: Any, depth: int = 0) -> Iterator[Any]:
+    """What stands where candidates stand: in lists and objects of any name, one in the other."""
+    value = _embedded(value)
+    if isinstance(value, dict) and depth < _WRAPPINGS:
+        folded = _folded(value)
+        wrapped = [inner for inner in map(_embedded, value.values()) if isinstance(inner, dict | list)]
+        holding = [inner for inner in wrapped if isinstance(inner, dict) or any(isinstance(_embedded(item), dict | list) for item in inner)]
+        if _is_candidate(folded) or ("intent" in folded and not holding):
+            yield value
+        elif _call(value) is None and "request" not in folded:
+            for inner in holding or wrapped:
+                yield from _candidates(inner, depth + 1)
+    elif isinstance(value, list) and depth < _WRAPPINGS:
+        for item in value:
+            yield from _candidates(item, depth + 1)
+    elif not isinstance(value, dict | list):
+        yield value
+
+
+def _wanted(value: Any, queries: Queries) -> Wanted:
+    if not isinstance(value, dict):
+        raise _Bad(Reason.NOT_AN_OBJECT, _shown(value))
+    given = _folded(value)
+    if len(given) < len(value):
+        raise _Bad(Reason.BROKEN_JSON, "a key stands twice")
+    intent = _text(given.get("intent"), "intent")
+    turns = _turns(given.get("turns"), queries)
+    if turns:
+        if given.get("solution"):
+            raise _Bad(Reason.BAD_SOLUTION, "both a solution and turns")
+        return Wanted(intent, "\n\n".join(turn.request for turn in turns), tuple(part for turn in turns for part in turn.solution), turns)
+    query = _text(given.get("query"), "query")
+    # Where the environment words the request, what has no intent either may be a turn of a candidate that was cut off.
+    if not query and (queries == "teacher" or not intent):
+        raise _Bad(Reason.NO_QUERY)
+    return Wanted(intent, query, _solution(given.get("solution")))
+
+
+def _turns(value: Any, queries: Queries) -> tuple[Turn, ...]:
+    if value in (None, [], ""):
+        return ()
+    if not isinstance(value, list) or not all(isinstance(turn, dict) for turn in value):
+        raise _Bad(Reason.BAD_SOLUTION, "turns are no list of objects")
+    turns = []
+    for turn in map(_folded, value):
+        # Paragraphs tell turns apart, so one request is one paragraph.
+        request = re.sub(r"\n\s*\n", "\n", _text(turn.get("request"), "request"))
+        if not request and queries == "teacher":
+            raise _Bad(Reason.NO_QUERY, "a turn without a request")
+        turns.append(Turn(request, _solution(turn.get("solution"))))
+    if sum(len(turn.solution) for turn in turns) > MAX_CALLS:
+        raise _Bad(Reason.BAD_SOLUTION, f"more than {MAX_CALLS} calls")
+    return tuple(turns)
+
+
+_UNSTORABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+def _text(value: Any, name: str) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str) or len(value) > MAX_TEXT or _UNSTORABLE.search(value):
+        raise _Bad(Reason.BAD_TEXT, name)
+    return value.strip()
+
+
+def _prose(value: Any) -> str:
+    """Text that is only shown: made fit to be stored."""
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        value = " ".join(value)
+    return _UNSTORABLE.sub("\ufffd", value[:MAX_TEXT]).strip() if isinstance(value, str) else ""
+
+
+def _solution(value: Any) -> tuple[Part, ...]:
+    if value in (None, "", [], {}):
+        raise _Bad(Reason.NO_SOLUTION)
+    items: Sequence[Any] = value if isinstance(value, list) else [value]
+    if len(items) > MAX_CALLS:
+        raise _Bad(Reason.BAD_SOLUTION, f"more than {MAX_CALLS} calls")
+    parts = []
+    for item in items:
+        part = _part(item)
+        if part is None:
+            raise _Bad(Reason.BAD_SOLUTION, _shown(item))
+        parts.append(part)
+    return tuple(parts)
+
+
+_STEP = re.compile(r"\s*(?:step\s*|#\s*)?([1-9]\d{0,3})\.?\s*", re.IGNORECASE | re.ASCII)
+
+
+def _part(item: Any) -> Part | None:
+    if isinstance(item, bool):
+        return None
+    if isinstance(item, int | float):
+        return int(item) if item == int(item) and 1 <= item <= 9999 else None
+    if isinstance(item, str):
+        return int(match[1]) if (match := _STEP.fullmatch(item)) else None
+    if not isinstance(item, dict):
+        return None
+    folded = _folded(item)
+    return _part(folded["step"]) if set(folded) <= {"step", "thought"} and "step" in folded else _call(item)
+
+
+_ARGUMENTS = ("arguments", "args", "parameters", "input")
+
+
+def _call(value: dict[str, Any]) -> Call | None:
+    """A call as {tool, arguments}, or as chat interfaces write it: {name, arguments}, {function: {name, arguments: "{...}"}}."""
+    folded = _folded(value)
+    if isinstance(folded.get("function"), dict):
+        folded = _folded(folded["function"])
+    given = [folded[key] for key in _ARGUMENTS if key in folded]
+    named = [folded[key] for key in (("tool", "name") if given else ("tool",)) if key in folded]
+    if len(named) != 1 or not isinstance(named[0], str) or not 0 < len(named[0].strip()) <= 200 or len(given) > 1:
+        return None
+    # Without arguments under a known name, an object under another is what was meant, and leaving it out would be half a call.
+    if not given and any(isinstance(inner, dict | list) for inner in folded.values()):
+        return None
+    arguments = _embedded(given[0]) if given else {}
+    arguments = {} if arguments in (None, "") else arguments
+    if not isinstance(arguments, dict) or not within(arguments, size=_MAX_ARGUMENTS) or not _storable([named[0], arguments]):
+        return None
+    return Call(named[0].strip(), arguments)
+
+
+def _storable(value: Any) -> bool:
+    if isinstance(value, str):
+        return _UNSTORABLE.search(value) is None
+    if isinstance(value, dict):
+        return all(_storable(key) and _storable(inner) for key, inner in value.items())
+    return all(map(_storable, value)) if isinstance(value, list) else True
+
+
+def _shown(value: Any) -> str:
+    text = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)).split())
+    text = _UNSTORABLE.sub("\ufffd", text)
+    return text if len(text) <= 80 else f"{text[:79]}…"

@@ -1,0 +1,147 @@
+"""What a teacher is shown of tools, calls and trajectories, in a bounded number of characters.
+
+The rule for what is too long: of a text, the head and the tail stay; of a trajectory, its first calls, its last ones, and those around the
+call that matters (the first that failed, or the first that differs from the other trajectory), then as many others, nearest first, as fit.
+Every cut leaves a note in its place that says how much is missing.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from coevolve import Step, Tool, Trajectory
+
+_SHORTEST = 60
+"""Characters below which a text is only dropped, not shortened: the note takes as many."""
+
+
+def cut(text: str, chars: int) -> str:
+    """The text in at most `chars` characters: its head and its tail, and between them how much is left out."""
+    if len(text) <= chars:
+        return text
+    room = chars - len(_left_out(len(text)))
+    if room < 2:
+        return _left_out(len(text))[: max(0, chars)]
+    # The note is written with the number that is true of it; that it may be shorter than the longest note does no harm.
+    head, tail = room - room // 3, room // 3
+    return f"{text[:head]}{_left_out(len(text) - room)}{text[len(text) - tail :]}"
+
+
+def _left_out(count: int) -> str:
+    return f" [... {count} characters left out ...] "
+
+
+def call(name: str, arguments: Any) -> str:
+    """A call as it stands in transcripts: the tool's name and its arguments as JSON."""
+    return f"{name} {json.dumps(dict(arguments), ensure_ascii=False, default=str)}"
+
+
+def steps(explored: Sequence[Step], chars: int, focus: int | None = None) -> str:
+    """The calls in order, numbered from 1, each with what came of it; `focus` is the index of the call that matters."""
+    if not explored:
+        return "(no call was made)"[: max(0, chars)]
+    lines = [_line(number, step) for number, step in enumerate(explored, 1)]
+    if sum(map(len, lines)) + len(lines) - 1 <= chars:
+        return "\n".join(lines)
+    each = max(_SHORTEST, chars // 8)
+    lines = [cut(line, each) for line in lines]
+    kept: set[int] = set()
+    for index in _by_weight(len(lines), _failed(explored) if focus is None else focus):
+        if len(_assembled(explored, lines, kept | {index})) > chars:
+            break
+        kept.add(index)
+    return cut(_assembled(explored, lines, kept), chars)
+
+
+def transcript(title: str, trajectory: Trajectory, chars: int, focus: int | None = None) -> str:
+    """One trajectory under a title: its calls, its score, and the words it ended with where they were no call."""
+    score = "no score" if trajectory.score is None else f"score {trajectory.score:.3g}"
+    end = f"Ended: {score}"
+    if trajectory.fault is not None:
+        end += f", {cut(trajectory.fault, 200)}"
+        if (words := _last_words(trajectory)) is not None:
+            end += f"; its last words: {cut(words, 200)}"
+    room = chars - len(title) - len(end) - 2
+    return cut(f"{title}\n{steps(trajectory.steps, max(_SHORTEST, room), focus)}\n{end}", chars)
+
+
+def relevant(tools: Sequence[Tool], names: Sequence[str], most: int) -> list[Tool]:
+    """At most `most` tools: those named, in that order, then the others of their groups, then the rest."""
+    by_name = {tool.name: tool for tool in tools}
+    first = [by_name[name] for name in dict.fromkeys(names) if name in by_name]
+    taken, groups = {tool.name for tool in first}, {tool.group for tool in first}
+    others = [tool for tool in tools if tool.name not in taken]
+    return [*first, *(t for t in others if t.group in groups), *(t for t in others if t.group not in groups)][: max(0, most)]
+
+
+def tools(known: Sequence[Tool], names: Sequence[str], most: int, chars: int) -> str:
+    """The relevant tools, one a line, and how many of all are not shown. Arguments with `?` may be left out."""
+    shown = [cut(_tool(tool), max(_SHORTEST, chars // 4)) for tool in relevant(known, names, most)]
+    while shown and len(_with_rest(shown, len(known))) > chars:
+        shown.pop()
+    return cut(_with_rest(shown, len(known)), chars)
+
+
+def _with_rest(shown: Sequence[str], known: int) -> str:
+    note = [f"[{known - len(shown)} of {known} tools are not shown]"] if known > len(shown) else []
+    return "\n".join([*shown, *note])
+
+
+def _tool(tool: Tool) -> str:
+    required = tool.parameters.get("required", ())
+    given = ", ".join(
+        f"{name}{'' if name in required else '?'}: {_type(schema)}" for name, schema in tool.parameters.get("properties", {}).items()
+    )
+    gives = f" -> {_type(tool.returns)}" if tool.returns else ""
+    return f"{tool.name}({given}){gives}: {cut(' '.join(tool.description.split()), 300)}"
+
+
+def _type(schema: Any) -> str:
+    if schema.get("enum"):
+        return cut("|".join(map(str, schema["enum"])), 200)
+    kind = schema.get("type", "any")
+    if kind == "array":
+        return f"[{_type(schema.get('items', {}))}]"
+    if kind == "object" and schema.get("properties"):
+        return cut("{" + ", ".join(f"{name}: {_type(inner)}" for name, inner in schema["properties"].items()) + "}", 200)
+    named = schema.get("format")
+    return f"{kind} {named}" if isinstance(named, str) else str(kind)
+
+
+def _line(number: int, step: Step) -> str:
+    came = f"FAILED: {step.error}" if step.error is not None else step.observation
+    return f"{number}. {call(step.action.name, step.action.arguments)} -> {' '.join(came.split())}"
+
+
+def _failed(explored: Sequence[Step]) -> int:
+    """The first call that failed, the last call where none did."""
+    return next((index for index, step in enumerate(explored) if step.error is not None), len(explored) - 1)
+
+
+def _by_weight(count: int, focus: int) -> list[int]:
+    """Indices, the most telling first: the focus, the ends, the neighbours of these, then whatever is nearest to one of them."""
+    focus = min(max(focus, 0), count - 1)
+    first = [focus, 0, count - 1, focus - 1, focus + 1, 1, count - 2]
+    nearest = sorted(range(count), key=lambda index: (min(abs(index - focus), index, count - 1 - index), index))
+    return [index for index in dict.fromkeys([*first, *nearest]) if 0 <= index < count]
+
+
+def _assembled(explored: Sequence[Step], lines: Sequence[str], kept: set[int]) -> str:
+    parts, index = list[str](), 0
+    while index < len(lines):
+        if index in kept:
+            parts.append(lines[index])
+            index += 1
+            continue
+        end = next((later for later in range(index, len(lines)) if later in kept), len(lines))
+        failed = sum(step.error is not None for step in explored[index:end])
+        span = f"call {index + 1}" if end == index + 1 else f"calls {index + 1} to {end}"
+        parts.append(f"[{span} left out: {end - index} in all, {failed} of them failed]")
+        index = end
+    return "\n".join(parts)
+
+
+def _last_words(trajectory: Trajectory) -> str | None:
+    """What the agent wrote last; None where it wrote nothing."""
+    written = [message.get("content") for message in trajectory.messages if message.get("role") == "assistant"]
+    return written[-1] if written and isinstance(written[-1], str) and written[-1].strip() else None

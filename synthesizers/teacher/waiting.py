@@ -1,0 +1,73 @@
+"""Everything here that waits does so through `sleep` and `now`, so that a test need not wait for real."""
+
+import asyncio
+import random
+import time
+from collections import deque
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+WINDOW = 60.0
+"""Seconds of the rate limit's window."""
+LONGEST = 60.0
+"""Seconds that the growing wait between attempts grows to."""
+LONGEST_ASKED = 300.0
+"""Seconds of a Retry-After that are honoured at most: an evolution does not stand still for hours because one header says so."""
+
+_own = random.SystemRandom()  # never the seeded generators: a replay waits for nothing and must draw the same numbers as the run
+
+
+async def sleep(seconds: float) -> None:
+    """asyncio.sleep."""
+    await asyncio.sleep(seconds)
+
+
+def now() -> float:
+    """Seconds of a clock that never goes back."""
+    return time.monotonic()
+
+
+def growing(failures: int) -> float:
+    """Seconds before the attempt after `failures` failed ones: doubled each time, half of it at random."""
+    longest = min(LONGEST, 2.0 ** max(0, failures - 1))
+    return longest / 2 + _own.uniform(0.0, longest / 2)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that an answer asks to wait (retry-after-ms, or Retry-After in seconds or as an HTTP date), in [0, LONGEST_ASKED]; None when
+    it asks for none or for nonsense."""
+    seconds: float | None = None
+    try:
+        if "retry-after-ms" in headers:
+            seconds = float(headers["retry-after-ms"]) / 1000
+        elif (text := headers.get("retry-after", "").strip()) and text[0].isdigit():
+            seconds = float(text)
+        elif text:
+            when = parsedate_to_datetime(text)
+            seconds = (when - datetime.now(when.tzinfo and UTC)).total_seconds()
+    except (ValueError, OverflowError, TypeError):
+        return None
+    return None if seconds is None or seconds != seconds else min(max(seconds, 0.0), LONGEST_ASKED)
+
+
+class Pace:
+    """Lets calls begin: at most `per_minute` in any 60 seconds (0: no limit), none while the endpoint asked for quiet."""
+
+    def __init__(self, per_minute: int) -> None:
+        self._begun: deque[float] = deque(maxlen=per_minute)
+        self._quiet_until = 0.0
+
+    def quiet(self, seconds: float) -> None:
+        """Begin nothing for so long: every call honours what one of them was told."""
+        self._quiet_until = max(self._quiet_until, now() + seconds)
+
+    async def turn(self) -> None:
+        """Wait until a call may begin, and count it as begun."""
+        while (wait := self._wait()) > 0:
+            await sleep(wait)
+        self._begun.append(now())
+
+    def _wait(self) -> float:
+        full = self._begun.maxlen and len(self._begun) == self._begun.maxlen
+        return max(self._quiet_until - now(), self._begun[0] + WINDOW - now() if full else 0.0)
