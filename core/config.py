@@ -99,6 +99,8 @@ class Config:
     """Threads that call the environment."""
     fault_limit: float = field(default=0.5, validator=and_(gt(0), le(1)))
     """Share of infrastructure faults among an iteration's rollouts, in (0, 1]; more than that stops the run (resumable)."""
+    process_timeout: float = field(default=3600.0, validator=gt(0))
+    """Seconds that the processes of a run wait for each other (the first one's synthesis included); past it the run stops, resumable."""
     stalled_after: int = field(default=5, validator=ge(1))
     """Iterations in a row without unequal scores in any group before the run says why it learns nothing."""
     replay: str = ""

@@ -61,7 +61,13 @@ class Roller:
 
     def roll(self, policy: Policy, tasks: Sequence[Task], count: int, sampling: Sampling, iteration: int) -> list[RolloutGroup]:
         """`count` rollouts of each task; groups in the tasks' order. Raises what the policy's engine raises."""
-        rows = [_Rollout(task, k, slot * count + k) for slot, task in enumerate(tasks) for k in range(count)]
+        return self.grouped(tasks, count, iteration, self.part(policy, tasks, count, sampling, iteration, range(len(tasks) * count)))
+
+    def part(
+        self, policy: Policy, tasks: Sequence[Task], count: int, sampling: Sampling, iteration: int, numbers: range
+    ) -> list[Trajectory]:
+        """The rollouts of these numbers alone: `slot * count + k` is number k of the task in `slot`, whoever rolls it."""
+        rows = [_Rollout(tasks[n // count], n % count, n) for n in numbers]
         try:
             self._open(policy, rows)
             while live := [row for row in rows if not row.done]:
@@ -69,7 +75,11 @@ class Roller:
             self._score(rows)
         finally:
             self._close([row.episode for row in rows if row.episode is not None])
-        made = self._trajectories(rows, iteration)
+        return self._trajectories(rows, iteration)
+
+    @staticmethod
+    def grouped(tasks: Sequence[Task], count: int, iteration: int, made: Sequence[Trajectory]) -> list[RolloutGroup]:
+        """All rollouts of `part`, in order, as groups."""
         return [RolloutGroup(task, iteration, tuple(made[s * count : (s + 1) * count])) for s, task in enumerate(tasks)]
 
     def _call(self, where: str, rows: Sequence[_Rollout], function: Callable[[Any], Any]) -> list[Any]:

@@ -79,6 +79,7 @@ class Grpo:
         self.options = options
         self._policy: Any = None
         self._run: Any = None
+        self._local_rows = 0
         self._trainer: Any = None
 
     def setup(self, policy: Policy, run: RunInfo) -> None:
@@ -87,9 +88,16 @@ class Grpo:
             raise UserError(f'policy {policy.name!r} has no weights to train; choose policy.name = "transformers"')
         if run.rollouts < 2:
             raise UserError(f"rollouts is {run.rollouts}, but advantages are relative to a task's other rollouts; set it to at least 2")
-        rows, micro = run.batch * run.rollouts, self.options.micro_batch
+        processes, micro = int(os.environ.get("WORLD_SIZE", "1")), self.options.micro_batch
+        rows, rest = divmod(run.batch * run.rollouts, processes)
+        if rest:
+            raise UserError(
+                f"the {run.batch * run.rollouts} rows of an iteration (batch * rollouts) cannot be split over {processes} processes"
+            )
         if micro and rows % micro:
-            raise UserError(f"trainer.micro_batch {micro} does not divide the {rows} rows of an iteration (batch * rollouts)")
+            each = f" in each of {processes} processes" if processes > 1 else ""
+            raise UserError(f"trainer.micro_batch {micro} does not divide the {rows} rows of an iteration (batch * rollouts){each}")
+        self._local_rows = rows
         self._policy, self._run = policy, run
         self._policy.check()
 
@@ -126,8 +134,11 @@ class Grpo:
 
         from .trl_grpo import PackedGrpoTrainer
 
-        if int(os.environ.get("WORLD_SIZE", "1")) > 1 or torch.cuda.device_count() > 1:
-            raise UserError('trainer "grpo" trains in one process on one device; start it without torchrun, with CUDA_VISIBLE_DEVICES=0')
+        if int(os.environ.get("WORLD_SIZE", "1")) == 1 and torch.cuda.device_count() > 1:
+            raise UserError(
+                f"{torch.cuda.device_count()} GPUs are visible: start one process for each (torchrun --nproc-per-node "
+                f"{torch.cuda.device_count()} -m coevolve run ...), or choose one with CUDA_VISIBLE_DEVICES=0"
+            )
         session = _Session(self, loop, resume_from)
         dtype = self._policy.placement[1]
         # Full training keeps float32 weights (small updates vanish in bfloat16) and computes in the policy's dtype.
@@ -155,7 +166,7 @@ class Grpo:
         from trl.trainer.grpo_config import GRPOConfig
 
         options, run = self.options, self._run
-        rows = run.batch * run.rollouts
+        rows = self._local_rows
         micro = options.micro_batch or rows
         return GRPOConfig(
             output_dir=str(Path(run.folder) / "checkpoints"),
@@ -189,6 +200,7 @@ class Grpo:
             bf16=bf16,
             use_cpu=self._policy.placement[0] == "cpu",
             gradient_checkpointing=options.gradient_checkpointing,
+            ddp_find_unused_parameters=False,
             dataloader_pin_memory=False,
             # saving and reporting are the loop's business
             save_strategy="no",
@@ -232,7 +244,12 @@ class _Session:
             policy.release()
             self._rows = self._as_rows(groups, iteration)
             self._iteration = iteration
-        return dict(self._rows)
+        first = trainer.accelerator.process_index * len(prompts)
+        mine = slice(first, first + len(prompts))
+        expected = [f"{iteration}:{n // self._run.rollouts}" for n in range(len(self._rows["score"]))][mine]
+        if prompts != expected:
+            raise CoevolveError(f"iteration {iteration}: the trainer's tickets are not those of its rows; this is a defect of coevolve")
+        return {name: values[mine] for name, values in self._rows.items()}
 
     def _as_rows(self, groups: Sequence[RolloutGroup], iteration: int) -> dict[str, list[Any]]:
         from .trl_grpo import rows_for_trl
@@ -288,6 +305,8 @@ class _Session:
     def saved(self, folder: Path) -> None:
         """Commit the complete checkpoint, then drop all but this and the one before."""
         self.loop.commit(self._iteration, folder)
+        if not self.trainer.accelerator.is_main_process:
+            return
         self._kept = [*self._kept[-1:], folder]
         kept = [path.resolve() for path in self._kept]
         for other in folder.parent.glob("checkpoint-*"):

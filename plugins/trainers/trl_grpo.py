@@ -45,7 +45,7 @@ class PackedGrpoTrainer(GRPOTrainer):
         super().__init__(*args, **kwargs)
         for model in (self.model, self.ref_model):
             if model is not None:
-                whole = model.get_base_model() if hasattr(model, "peft_config") else model
+                whole: Any = model.get_base_model() if hasattr(model, "peft_config") else model  # type: ignore[operator]  # peft's own
                 whole.base_model.register_forward_hook(self._pick)
         if self.accelerator.device.type == "cpu":
             # Without Triton a tile of TRL's head has some eight temporaries of its size: 4 GB instead of half a GB.
@@ -60,12 +60,13 @@ class PackedGrpoTrainer(GRPOTrainer):
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         if self._exact:
-            tokens = (output["completion_mask"] * output["tool_mask"]).sum(dim=1)
-            output["advantages"] = output["advantages"] * group_scale(tokens, self.num_generations or 1)
+            tokens = self.accelerator.gather((output["completion_mask"] * output["tool_mask"]).sum(dim=1))
+            first = self.accelerator.process_index * len(inputs)
+            output["advantages"] = output["advantages"] * group_scale(tokens, self.num_generations or 1)[first : first + len(inputs)]
         return output
 
     def _generate(self, prompts: list[Any]) -> Any:
-        made = super()._generate(prompts)  # type: ignore[no-untyped-call]
+        made = super()._generate(prompts)
         masks = made[TOOL_MASKS]
         self._scored = torch.zeros(len(masks), max(map(len, masks)), dtype=torch.bool, device=self.accelerator.device)
         for row, mask in zip(self._scored, masks, strict=True):
@@ -143,7 +144,7 @@ class PackedGrpoTrainer(GRPOTrainer):
 
     def take_gap(self) -> float:
         """Mean |sampled - own log-probability| over the policy's tokens since the last call, own being those before the update."""
-        total, count = self._gap
+        total, count = self.accelerator.reduce(torch.tensor(self._gap, dtype=torch.float64, device=self.accelerator.device)).tolist()
         self._gap = [0.0, 0.0]
         return total / count if count else 0.0
 
