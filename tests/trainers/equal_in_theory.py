@@ -1,4 +1,4 @@
-"""Train the tiny model as one of several processes: `equal_in_theory.py FOLDER JSON`, a list of options; the first process saves what came out."""
+"""Train the tiny model as one of several processes: `equal_in_theory.py FOLDER JSON`, a list of options; the first saves the outcomes."""
 
 import importlib.util
 import json
