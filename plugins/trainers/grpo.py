@@ -16,10 +16,12 @@ TRL drives, by one `train()` call over a dataset of tickets ("iteration:slot"); 
 ticket comes up, so an evolved pool is used by the very next iteration.
 """
 
+import importlib.util
 import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 from attrs import frozen
@@ -58,6 +60,8 @@ class GrpoOptions:
     lora_rank: int = 0
     """0 trains all weights."""
     lora_alpha: int = 32
+    quantize: str = ""
+    """"4bit" keeps the frozen weights beneath the adapters in four bits (QLoRA); needs a GPU and the package bitsandbytes."""
     lora_targets: tuple[str, ...] = ()
     """Names of the modules that get an adapter; () is every linear layer but the head."""
 
@@ -98,8 +102,21 @@ class Grpo:
             each = f" in each of {processes} processes" if processes > 1 else ""
             raise UserError(f"trainer.micro_batch {micro} does not divide the {rows} rows of an iteration (batch * rollouts){each}")
         self._local_rows = rows
+        self._check_quantize(policy)
         self._policy, self._run = policy, run
         self._policy.check()
+
+    def _check_quantize(self, policy: Any) -> None:
+        if not self.options.quantize:
+            return
+        if self.options.quantize != "4bit":
+            raise UserError(f'trainer.quantize {self.options.quantize!r} is unknown; choose "4bit", or "" for none')
+        if not self.options.lora_rank:
+            raise UserError('trainer.quantize "4bit" trains adapters over frozen weights: set trainer.lora_rank, such as 16')
+        if not policy.placement[0].startswith("cuda"):
+            raise UserError('trainer.quantize "4bit" needs a GPU, and policy.device is the CPU: set trainer.quantize=""')
+        if importlib.util.find_spec("bitsandbytes") is None:
+            raise UserError('trainer.quantize "4bit" needs the package bitsandbytes: pip install bitsandbytes')
 
     def policy(self) -> Policy:
         live: Policy = self._policy if self._trainer is None else self._trainer.live_policy
@@ -117,14 +134,21 @@ class Grpo:
 
     def save_policy(self, folder: Path) -> None:
         """Write model and tokenizer as one folder of safetensors; adapters are merged into a copy of the weights."""
-        import copy
-
         with quiet():
             model = self._policy.load() if self._trainer is None else self._trainer.accelerator.unwrap_model(self._trainer.model)
             if hasattr(model, "peft_config"):
-                model = copy.deepcopy(model).merge_and_unload()
+                model = self._merged(model)
             model.save_pretrained(folder)
             self._policy.tokenizer.save_pretrained(folder)
+
+    def _merged(self, model: Any) -> Any:
+        """The adapters in a fresh copy of the weights beneath them, which in training may be quantised."""
+        from peft import PeftModel
+
+        with TemporaryDirectory() as folder:
+            model.save_pretrained(folder)
+            merged: Any = PeftModel.from_pretrained(self._policy.load(), folder).merge_and_unload()
+        return merged
 
     def _build(self, loop: LoopState, resume_from: Path | None) -> Any:
         os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
@@ -142,7 +166,8 @@ class Grpo:
         session = _Session(self, loop, resume_from)
         dtype = self._policy.placement[1]
         # Full training keeps float32 weights (small updates vanish in bfloat16) and computes in the policy's dtype.
-        model = self._policy.load(dtype if self.options.lora_rank else torch.float32)
+        quantized = {"quantize": self.options.quantize} if self.options.quantize else {}
+        model = self._policy.load(dtype if self.options.lora_rank else torch.float32, **quantized)
         tickets = [f"{iteration}:{slot}" for iteration in range(1, loop.steps + 1) for slot in range(self._run.batch)]
         trainer = PackedGrpoTrainer(
             model=model,

@@ -48,8 +48,7 @@ class PackedGrpoTrainer(GRPOTrainer):
                 whole: Any = model.get_base_model() if hasattr(model, "peft_config") else model  # type: ignore[operator]  # peft's own
                 whole.base_model.register_forward_hook(self._pick)
         if self.accelerator.device.type == "cpu":
-            # Without Triton a tile of TRL's head has some eight temporaries of its size: 4 GB instead of half a GB.
-            trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE = min(CPU_TILE, trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE)
+            small_tiles()
 
     def _send_telemetry(self) -> None:
         """Nothing is sent anywhere."""
@@ -147,6 +146,11 @@ class PackedGrpoTrainer(GRPOTrainer):
         total, count = self.accelerator.reduce(torch.tensor(self._gap, dtype=torch.float64, device=self.accelerator.device)).tolist()
         self._gap = [0.0, 0.0]
         return total / count if count else 0.0
+
+
+def small_tiles() -> None:
+    """On a CPU TRL's head has some eight temporaries of a tile's size, which with its own setting are 4 GB."""
+    trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE = min(CPU_TILE, trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE)
 
 
 def group_scale(tokens: Tensor, rollouts: int) -> Tensor:

@@ -27,7 +27,7 @@ def train(folder: Path, options: dict[str, Any], batch: int = 4, rollouts: int =
     tiny, TalkingLoop = imported(HERE.parent / "policies" / "tiny_llama.py"), imported(HERE / "conftest.py").TalkingLoop
     trainer = Grpo(GrpoOptions(**options))
     run = SimpleNamespace(seed=5, steps=steps, batch=batch, rollouts=rollouts, temperature=1.0, folder=folder / "run")
-    trainer.setup(TransformersPolicy(TransformersOptions(model=str(folder / "model"))), run)  # type: ignore[arg-type]
+    trainer.setup(TransformersPolicy(TransformersOptions(model=str(folder / "model"))), run)
     loop = TalkingLoop(tiny.WORDS[:40], batch, rollouts, steps)
     if int(os.environ.get("RANK", "0")):
         loop.commit = lambda iteration, folder: None
