@@ -118,6 +118,20 @@ def run(
         start(settings, registry, folder)
 
 
+@app.command(short_help="What a run would take, and which GPUs hold it.")
+def plan(
+    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A recipe's name, as `coevolve recipes` lists them.")] = "desk",
+    config: ConfigFile = None,
+    sets: Sets = None,
+    block: Block = None,
+) -> None:
+    """What a run would take: counts, memory by part, the cost of an iteration, which GPUs hold it. Loads no model, writes nothing."""
+    from .plan import plan as made
+
+    found = made(*_prepare(recipe, config, sets or (), block or ()))
+    print("\n".join([*found.lines, *found.others]))
+
+
 @app.command(short_help="Go on with a run.")
 def resume(folder: RunFolder, sets: Sets = None) -> None:
     """Go on with a run from its last checkpoint; `--set steps=N` makes it longer."""

@@ -139,7 +139,7 @@ def run_eval(config: Config, registry: Registry, *, tasks: int = 0, mode: str = 
     policy: Any = registry.component("policy", config.policy.name)(config.policy.options)
     if isinstance(policy, NeedsEnvironment):
         policy.bind(environment)
-    roller = Roller(environment, Limits(config.max_completions, config.step_timeout, config.workers), Clock())
+    roller = Roller(environment, Limits(config.max_completions, config.step_timeout, config.workers, config.wave), Clock())
     try:
         return evaluate(roller, policy, tasks_of(environment, config.evaluation.split), mode, config, count=tasks, samples=samples)
     finally:

@@ -237,7 +237,7 @@ def _agent(config: Config, registry: Registry, folder: Path) -> tuple[Any, Any, 
 
 
 def _limits(config: Config) -> Limits:
-    return Limits(config.max_completions, config.step_timeout, config.workers)
+    return Limits(config.max_completions, config.step_timeout, config.workers, config.wave)
 
 
 def bind(loop: Loop) -> None:
