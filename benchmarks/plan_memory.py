@@ -3,8 +3,8 @@
     OMP_NUM_THREADS=1 python benchmarks/plan_memory.py [NAME ...]
 
 Every row's conversation fills the context: a prompt, and up to 16 sampled tokens. Two iterations, so that the optimiser has its moments.
-Measured is the peak of the resident memory less what is resident after the imports, which the plan does not count either. Blocks of 128 KB and more are handed back at once (glibc's allocator by
-itself keeps up to a third more).
+Measured is the peak of the resident memory less what is resident after the imports, which the plan does not count either. Blocks of 128 KB
+and more are handed back at once (glibc's allocator by itself keeps up to a third more).
 """
 
 import json

@@ -3,8 +3,8 @@
     OMP_NUM_THREADS=1 python benchmarks/trl_loop.py [EPISODES] [ROUNDS]
 
 TRL's environment hands each call's text to a desk episode; a text that is no call, or `done`, ends the loop. Completions have the same
-limit, both sides sample at temperature 1, and TRL's is timed from prompts to padded tensors, without log-probabilities. Times are CPU seconds
-of this process, which other jobs on the machine disturb less than the clock; both sides use one thread.
+limit, both sides sample at temperature 1, and TRL's is timed from prompts to padded tensors, without log-probabilities. Times are CPU
+seconds of this process, which other jobs on the machine disturb less than the clock; both sides use one thread.
 """
 
 import statistics

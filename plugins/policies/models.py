@@ -133,7 +133,7 @@ def _quantized(quantize: str, device: str, dtype: Any) -> dict[str, Any]:
         return {}
     from transformers import BitsAndBytesConfig
 
-    four: Any = BitsAndBytesConfig(
+    four: Any = BitsAndBytesConfig(  # type: ignore[no-untyped-call]
         load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True, bnb_4bit_compute_dtype=dtype
     )
     return {"quantization_config": four, "device_map": {"": device}}

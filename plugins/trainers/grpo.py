@@ -103,6 +103,7 @@ class Grpo:
             raise UserError(f"trainer.micro_batch {micro} does not divide the {rows} rows of an iteration (batch * rollouts){each}")
         self._local_rows = rows
         self._check_quantize(policy)
+        _check_whole_weights()
         self._policy, self._run = policy, run
         self._policy.check()
 
@@ -247,6 +248,17 @@ class Grpo:
             target_modules=list(self.options.lora_targets) or "all-linear",
             lora_dropout=0.0,
             task_type="CAUSAL_LM",
+        )
+
+
+def _check_whole_weights() -> None:
+    """Refuse launches that split the weights: each process samples at its own pace, which split weights do not allow."""
+    fsdp = os.environ.get("ACCELERATE_USE_FSDP", "false").lower() == "true"
+    zero = os.environ.get("ACCELERATE_USE_DEEPSPEED", "false").lower() == "true"
+    if fsdp or (zero and os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE") == "3"):
+        raise UserError(
+            f'trainer "grpo" cannot sample from weights that {"FSDP" if fsdp else "ZeRO-3"} splits over processes: launch with DDP or '
+            "DeepSpeed's ZeRO-2, and set trainer.lora_rank or trainer.quantize where memory is short"
         )
 
 

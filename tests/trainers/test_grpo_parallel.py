@@ -82,3 +82,17 @@ def test_rows_that_cannot_be_shared_out_are_told(tiny: Any, tmp_path: Path, monk
         run: Any = SimpleNamespace(seed=0, steps=1, batch=1, rollouts=rollouts, temperature=1.0, folder=tmp_path / "run")
         with pytest.raises(UserError, match=told):
             Grpo(GrpoOptions(micro_batch=micro)).setup(policy, run)
+
+
+def test_weights_that_are_split_over_processes_are_refused(tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = TransformersPolicy(TransformersOptions(model=str(tiny.save(tmp_path / "model"))))
+    run: Any = SimpleNamespace(seed=0, steps=1, batch=1, rollouts=2, temperature=1.0, folder=tmp_path / "run")
+    monkeypatch.setenv("ACCELERATE_USE_DEEPSPEED", "true")
+    monkeypatch.setenv("ACCELERATE_DEEPSPEED_ZERO_STAGE", "2")
+    Grpo(GrpoOptions()).setup(policy, run)
+    monkeypatch.setenv("ACCELERATE_DEEPSPEED_ZERO_STAGE", "3")
+    with pytest.raises(UserError, match="ZeRO-3 splits"):
+        Grpo(GrpoOptions()).setup(policy, run)
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
+    with pytest.raises(UserError, match="FSDP splits"):
+        Grpo(GrpoOptions()).setup(policy, run)
