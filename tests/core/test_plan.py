@@ -161,8 +161,12 @@ def test_shapes_are_read_off_the_config_alone(tmp_path: Path) -> None:
     config = (package / "config.json").read_text()
     (tmp_path / "config.json").write_text(config)
     asked = json.loads(config)
-    names = ("num_hidden_layers", "num_key_value_heads", "head_dim", "max_position_embeddings", "hidden_size", "num_attention_heads")
-    expected = Shape(weights, *(asked[name] for name in (*names, "intermediate_size", "vocab_size")), tied=asked["tie_word_embeddings"])
+    names = {
+        "layers": "num_hidden_layers", "kv_heads": "num_key_value_heads", "head_dim": "head_dim", "context": "max_position_embeddings",
+        "hidden": "hidden_size", "heads": "num_attention_heads", "intermediate": "intermediate_size", "vocabulary": "vocab_size",
+        "tied": "tie_word_embeddings",
+    }  # fmt: skip
+    expected = Shape(parameters=weights, **{field: asked[name] for field, name in names.items()})
     assert shape("pkg:coevolve.environments.desk/policy") == shape(str(tmp_path)) == expected
 
 
