@@ -301,11 +301,12 @@ def env_setup(
 @env.command("doctor", short_help="Name what an environment lacks.")
 def env_doctor(name: EnvironmentName) -> None:
     """Name what an environment lacks (then the exit code is 1)."""
-    from .contracts import NOTE, Installable
+    from .contracts import NOTE, Examinable, Installable
     from .registry import load_plugins
 
     component = load_plugins().component("environment", name)
-    found = component.doctor() if issubclass(component, Installable) else []
+    thorough = issubclass(component, Examinable)
+    found = component.examine() if thorough else component.doctor() if issubclass(component, Installable) else []
     for line in found:
         print(f"{name}: {line}")
     if any(not line.startswith(NOTE) for line in found):

@@ -127,6 +127,14 @@ class HasProvenance(Protocol):
         """JSON values that stand beside every result; results that differ in them are not comparable."""
 
 
+@runtime_checkable
+class HasAggregates(Protocol):
+    """An environment with figures over several tasks at once (all variants of a scenario solved, say)."""
+
+    def aggregates(self, groups: "Sequence[RolloutGroup]") -> Mapping[str, float]:
+        """Figures by name over the rollouts of a whole evaluation, shown beside the means; none where the tasks do not allow them."""
+
+
 NOTE = "note: "
 """Begins a doctor's line that says something of the data itself, which no set-up can mend."""
 
@@ -142,6 +150,15 @@ class Installable(Protocol):
     @classmethod
     def doctor(cls) -> list[str]:
         """Lines that name what is missing or broken; empty when all is well. A line that begins with NOTE is no defect of the set-up."""
+
+
+@runtime_checkable
+class Examinable(Protocol):
+    """An installable environment whose thorough examination takes long; `coevolve env doctor NAME` calls it in `doctor`'s place."""
+
+    @classmethod
+    def examine(cls) -> list[str]:
+        """As `Installable.doctor`, which then only looks at what can be seen at once; may take minutes."""
 
 
 @runtime_checkable

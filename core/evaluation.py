@@ -9,11 +9,11 @@ from attrs import field, frozen
 
 from .clock import Clock
 from .config import Config
-from .contracts import Environment, HasProvenance, NeedsEnvironment, Policy
+from .contracts import Environment, HasAggregates, HasProvenance, NeedsEnvironment, Policy
 from .episodes import Limits, Roller
 from .errors import InfrastructureFault, UserError
 from .guard import check_split, tasks_of
-from .model import Outcome, Sampling, Task, Trajectory
+from .model import Outcome, RolloutGroup, Sampling, Task, Trajectory
 from .randomness import derive, generator
 from .registry import Registry
 
@@ -99,12 +99,12 @@ def evaluate(
     if not chosen:
         raise UserError(f"there are no tasks to evaluate in split {config.evaluation.split!r}")
     temperature = 0.0 if mode == "greedy" else config.temperature
-    found: list[Trajectory] = []
+    groups: list[RolloutGroup] = []
     width = max(1, ROWS // samples)
     for n in range(0, len(chosen), width):
         sampling = Sampling(temperature, config.max_new_tokens, derive(config.seed, "evaluation", mode, n))
-        groups = roller.roll(policy, chosen[n : n + width], samples, sampling, 0)
-        found += [t for group in groups for t in group.trajectories]
+        groups += roller.roll(policy, chosen[n : n + width], samples, sampling, 0)
+    found = [t for group in groups for t in group.trajectories]
     scored = [t for t in found if t.score is not None]
     if not scored:
         raise InfrastructureFault(
@@ -120,11 +120,13 @@ def evaluate(
         faults=len(found) - len(scored),
         policy_faults=sum(t.outcome is Outcome.POLICY_FAULT for t in found),
         first=tuple(found[:4]),
-        metrics={
-            name: fmean(t.metrics[name] for t in scored if name in t.metrics) for name in sorted({n for t in scored for n in t.metrics})
-        },
+        metrics=_means(scored) | _aggregates(roller.environment, groups),
         provenance=provenance(roller.environment),
     )
+
+
+def _aggregates(environment: Environment, groups: Sequence[RolloutGroup]) -> dict[str, float]:
+    return dict(environment.aggregates(groups)) if isinstance(environment, HasAggregates) else {}
 
 
 def _means(scored: Sequence[Trajectory]) -> dict[str, float]:

@@ -51,17 +51,17 @@ class StoreJournal:
                 return known if known and known[-1].reply is not None else ()
             if known:
                 return known
-            found = self._replayed.get(key, [])
-            if not found or any(asked != wanted for asked, _ in found):
-                what = "made no such request" if not found else "asked something else there"
+            there = self._replayed.get(key, [])
+            found = [call for asked, call in there if asked == wanted]
+            if not found:
+                what = "asked something else there" if there else "made no such request"
                 raise UserError(
                     f"cannot replay {self._replay}: it {what} ({key}); replay with its own settings, seed and versions: "
                     f"coevolve run --config {self._replay / 'config.toml'} --replay {self._replay}"
                 )
-            calls = tuple(call for _, call in found)
-            for call in calls:
+            for call in found:
                 self._keep(attrs.evolve(call, request=request))
-            return calls
+            return tuple(found)
 
     def record(self, call: TeacherCall) -> None:
         with self._lock:

@@ -244,6 +244,8 @@ class TeacherCall:
     cost: float = 0.0
     """In the currency of the configured prices."""
     seconds: float = 0.0
+    sent: bool = True
+    """False: refused before anything was sent (a budget used up, a service that is down), and kept so that a replay refuses it too."""
 
     @property
     def tokens(self) -> int:

@@ -49,7 +49,7 @@ CREATE TABLE evaluations(iteration INTEGER NOT NULL, split TEXT NOT NULL, mode T
 CREATE TABLE checkpoints(iteration INTEGER PRIMARY KEY, folder TEXT NOT NULL);
 CREATE TABLE teacher_calls(number INTEGER PRIMARY KEY, iteration INTEGER NOT NULL, key TEXT NOT NULL, purpose TEXT NOT NULL,
   model TEXT NOT NULL, digest TEXT NOT NULL, request TEXT NOT NULL, reply TEXT, fault TEXT, prompt_tokens INTEGER NOT NULL,
-  completion_tokens INTEGER NOT NULL, cost REAL NOT NULL, seconds REAL NOT NULL);
+  completion_tokens INTEGER NOT NULL, cost REAL NOT NULL, seconds REAL NOT NULL, sent INTEGER NOT NULL);
 CREATE INDEX teacher_calls_by_key ON teacher_calls(key);
 """
 ROLLED_BACK = (
@@ -275,10 +275,11 @@ class Store:
     @_told
     def teacher_calls(self, keys: Sequence[str] = ()) -> list[tuple[str, TeacherCall]]:
         """All attempts in order, each with its request's digest and without its request; or those of `keys` with it."""
-        names = ("key", "iteration", "purpose", "model", "reply", "fault", "prompt_tokens", "completion_tokens", "cost", "seconds")
+        names = ("key", "iteration", "purpose", "model", "reply", "fault", "prompt_tokens", "completion_tokens", "cost", "seconds", "sent")
         wanted, marks = ("request", f"WHERE key IN ({','.join('?' * len(keys))})") if keys else ("'{}'", "")
         rows = self.rows(f"SELECT digest, {wanted}, {', '.join(names)} FROM teacher_calls {marks} ORDER BY number", *keys)
-        return [(row[0], TeacherCall(request=json.loads(row[1]), **dict(zip(names, row[2:], strict=True)))) for row in rows]
+        found = [(row[0], json.loads(row[1]), dict(zip(names, row[2:], strict=True))) for row in rows]
+        return [(asked, TeacherCall(request=request, **{**values, "sent": bool(values["sent"])})) for asked, request, values in found]
 
     def close(self) -> None:
         self._db.close()

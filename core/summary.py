@@ -49,7 +49,7 @@ def teacher(store: Store) -> dict[str, dict[str, float]]:
         purpose: {"calls": calls, "failed": failed, "tokens": tokens, "cost": cost}
         for purpose, calls, failed, tokens, cost in store.rows(
             "SELECT purpose, count(*), sum(reply IS NULL), sum(prompt_tokens + completion_tokens), sum(cost) FROM teacher_calls "
-            "GROUP BY purpose ORDER BY min(number)"
+            "WHERE sent GROUP BY purpose ORDER BY min(number)"
         )
     }
 

@@ -95,7 +95,7 @@ def _calls(store: Store, keys: Sequence[str], full: bool) -> Iterator[str]:
     if not found:
         return
     cost = sum(call.cost for call in found)
-    yield f"\nteacher: {len(found)} calls, {sum(call.tokens for call in found):,} tokens, cost {cost:.6g}"
+    yield f"\nteacher: {sum(call.sent for call in found)} calls, {sum(call.tokens for call in found):,} tokens, cost {cost:.6g}"
     for call in found:
         yield (
             f"  {call.key}: {call.purpose} by {call.model}, {call.prompt_tokens} + {call.completion_tokens} tokens, cost {call.cost:.6g}, "

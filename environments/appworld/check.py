@@ -66,7 +66,9 @@ def verify(root: Path) -> dict[str, Any]:
 
     Returns {"passed": n, "total": n}; UserError when one fails.
     """
-    command = [str(home.python()), "-I", "-B", "-m", "appworld.cli", "verify", "tasks"]
+    # Unbuffered, because it ends without flushing what it printed.
+    command = [str(home.python()), "-I", "-B", "-u", "-m", "appworld.cli", "verify", "tasks"]
+    bare = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
     with tempfile.TemporaryDirectory(prefix="coevolve-appworld-") as scratch:
         # The engine writes beside the data: give it a root of links, so that the data folder itself is only read.
         (Path(scratch) / "data").symlink_to(root / "data")
@@ -79,16 +81,20 @@ def verify(root: Path) -> dict[str, Any]:
                 timeout=VERIFY_SECONDS,
                 stdin=subprocess.DEVNULL,
                 cwd=scratch,
-                env={"PATH": "/usr/bin:/bin", "HOME": scratch, "LANG": "C.UTF-8", "APPWORLD_ROOT": scratch, "APPWORLD_CACHE": f"{scratch}/cache"},
+                env=bare | {"HOME": scratch, "APPWORLD_ROOT": scratch, "APPWORLD_CACHE": f"{scratch}/cache"},
             )
         except subprocess.TimeoutExpired:
-            raise UserError(f"the engine's verification did not finish within {VERIFY_SECONDS:g} s; try again, or --set verify=no") from None
+            raise UserError(
+                f"the engine's verification did not finish within {VERIFY_SECONDS:g} s; try again, or --set verify=no"
+            ) from None
         finally:
             shutil.rmtree(Path(scratch) / "experiments", ignore_errors=True)
     found = re.search(r"Passed (\d+)/(\d+) tasks", done.stdout)
     if found is None:
         last = (done.stderr.strip().splitlines() or ["no output"])[-1]
-        raise UserError(f"the engine's verification of {root} broke off ({last}); the data is damaged: run coevolve env setup appworld again")
+        raise UserError(
+            f"the engine's verification of {root} broke off ({last}); the data is damaged: run coevolve env setup appworld again"
+        )
     passed, total = map(int, found.groups())
     if passed < total:
         bad = " ".join(done.stdout.partition("Failed task_ids:")[2].partition("Please")[0].split())

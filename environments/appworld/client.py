@@ -49,7 +49,9 @@ class Connection:
             raise WorldLost(f"no server answers: {error}") from error
         if hello.get("protocol") != wire.PROTOCOL:
             self.close()
-            raise InfrastructureFault(f"the server speaks protocol {hello.get('protocol')}, not {wire.PROTOCOL}: run coevolve env setup appworld")
+            raise InfrastructureFault(
+                f"the server speaks protocol {hello.get('protocol')}, not {wire.PROTOCOL}: run coevolve env setup appworld"
+            )
         self.hello = hello
 
     def ask(self, operation: str, seconds: float, **fields: Any) -> Any:
@@ -64,11 +66,11 @@ class Connection:
             raise WorldLost(f"{operation}: {error or type(error).__name__}") from error
         if answer.get("ok") is True:
             return answer.get("value")
-        error = answer.get("error") or {}
-        text = str(error.get("text"))
-        match error.get("kind"):
+        refusal = answer.get("error") or {}
+        text = str(refusal.get("text"))
+        match refusal.get("kind"):
             case "world":
-                raise WorldEnded(str(error.get("reason")), text)
+                raise WorldEnded(str(refusal.get("reason")), text)
             case "infrastructure":
                 raise WorldLost(text, served=True)
             case "request":

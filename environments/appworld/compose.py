@@ -55,6 +55,25 @@ def start_of(task: Task) -> str:
     return str(task.payload.get("start", task.id))
 
 
+def beginning(root: Path, task: Task) -> str:
+    """A digest of the world that a task begins in: whose it is, when, and what its databases hold beyond the common ones.
+
+    The instruction is no part of it. LookupError when the data has no such task.
+    """
+    folder = root / "data" / "tasks" / start_of(task)
+    try:
+        specs = json.loads((folder / "specs.json").read_text(encoding="utf-8"))
+        changes = [(file.name, _file_digest(file)) for file in sorted((folder / "dbs").glob("*.jsonl")) if file.stem != "supervisor"]
+    except OSError as error:
+        raise LookupError(f"there is no task {start_of(task)!r} in {root}") from error
+    return _digest([specs.get("supervisor") or specs.get("main_user"), specs.get("datetime"), changes])
+
+
+def _file_digest(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
 def compose(worlds: Worlds, calls: Calls, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
     """The task that begins as `start` does and is solved by what the steps did.
 

@@ -29,9 +29,9 @@ NAME = "appworld"
 SCORER = "1"
 """Changes with every change of a score."""
 _DATA = ("auto", *home.KINDS)
-_NOTES = """AppWorld: people's apps (payments, music, notes, messages, ...) in a simulated world. The agent writes Python, one block a turn, that
-calls apis.APP.API(...), and ends with apis.supervisor.complete_task(answer=...). A task is done when the
-answer is right and exactly the wanted changes were made. Tools are called as app.api; access tokens are filled in."""
+_NOTES = """AppWorld: people's apps (payments, music, notes, messages, ...) in a simulated world. The agent writes Python that calls
+apis.APP.API(...), one block a turn, and ends with apis.supervisor.complete_task(answer=...). A task is done when the answer is right and
+exactly the wanted changes were made. Tools are called as app.api; access tokens are filled in."""
 
 
 @frozen
@@ -44,8 +44,10 @@ class AppWorldOptions:
     """Turns of an episode, those without code too (the package's own default is 1000; published agents use about 50)."""
     partial: bool = False
     """Reward attempts that fall short, up to 0.49, by the tests that doing nothing fails; only where nothing else was disturbed."""
-    block_seconds: float = 20.0
-    """Seconds for one block; the engine interrupts it then, and two seconds later its process is killed."""
+    block_seconds: float = 10.0
+    """Seconds of processor time for one block; then it is interrupted, and a second later its process is killed."""
+    wall_seconds: float = 25.0
+    """Seconds of the clock for one block, for code that waits; keep it below the run's step_timeout (30)."""
     memory: int = 1024
     """MiB of address space that a world may take beyond what the warm engine has."""
     output_limit: int = 20_000
@@ -53,7 +55,7 @@ class AppWorldOptions:
     max_worlds: int = 0
     """Worlds at once (0: as many as fit into half of the free memory at twice the databases' size each)."""
     kernel_guards: bool = True
-    """Confine worlds with Landlock and seccomp where the kernel has them; off, only resource limits and the watch over processes are left."""
+    """Confine worlds with Landlock and seccomp where the kernel has them; off, resource limits and a watch over processes are left."""
 
 
 class AppWorld:
@@ -65,7 +67,14 @@ class AppWorld:
     def __init__(self, options: AppWorldOptions) -> None:
         if options.data not in _DATA:
             raise UserError(f"environment.appworld.data: unknown {options.data!r}{did_you_mean(options.data, _DATA)}")
-        for field, least in (("max_interactions", 1), ("block_seconds", 1), ("memory", 64), ("output_limit", 100), ("max_worlds", 0)):
+        for field, least in (
+            ("max_interactions", 1),
+            ("block_seconds", 1),
+            ("wall_seconds", 1),
+            ("memory", 64),
+            ("output_limit", 100),
+            ("max_worlds", 0),
+        ):
             if getattr(options, field) < least:
                 raise UserError(f"environment.appworld.{field}: give a number of at least {least}")
         self.options = options
@@ -94,7 +103,9 @@ class AppWorld:
         with self._lock:
             if self._worlds is None:
                 given = self.options
-                limits = Limits(given.block_seconds, given.memory, given.output_limit, given.max_interactions, given.max_worlds)
+                limits = Limits(
+                    given.block_seconds, given.wall_seconds, given.memory, given.output_limit, given.max_interactions, given.max_worlds
+                )
                 self._worlds = Worlds(engine_worker(self.root, given.kernel_guards), self.root, limits)
             return self._worlds
 
@@ -154,7 +165,9 @@ class AppWorld:
             if "start" not in group.task.payload:
                 seen[_scenario(group.task.id)][group.task.id] = group.trajectories
         whole = [tasks for name, tasks in seen.items() if wanted.get(name) == set(tasks)]
-        done = [all(t.score is not None and t.score >= SUCCESS for t in row) for tasks in whole for row in zip(*tasks.values(), strict=False)]
+        done = [
+            all(t.score is not None and t.score >= SUCCESS for t in row) for tasks in whole for row in zip(*tasks.values(), strict=False)
+        ]
         return {"scenario_goal_completion": sum(done) / len(done), "scenarios": float(len(whole))} if done else {}
 
     def provenance(self) -> Mapping[str, Any]:
@@ -167,6 +180,7 @@ class AppWorld:
             "max_interactions": given.max_interactions,
             "partial": given.partial,
             "block_seconds": given.block_seconds,
+            "wall_seconds": given.wall_seconds,
             "output_limit": given.output_limit,
             "scorer": SCORER,
         }

@@ -15,6 +15,7 @@ from attrs import evolve, frozen
 from coevolve import Action, InfrastructureFault, Message, Observation, Step, Task
 
 from .client import EngineError, WorldEnded
+from .compose import beginning
 from .protocol import NO_CODE, code_of, messages, shown
 from .reference import resolved
 from .script import Calls, read_reference
@@ -147,7 +148,7 @@ class AppWorldEpisode:
     def state(self) -> str:
         if self._at.ended is not None:
             return f"ended: {self._at.ended}"
-        text = json.dumps(self.world.diff(), sort_keys=True, ensure_ascii=True)
+        text = json.dumps([beginning(self._worlds.root, self._task), self.world.diff()], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def close(self) -> None:

@@ -26,7 +26,9 @@ def home() -> Path:
     """The folder in the user's cache. UserError where the engine could not work in it."""
     folder = platformdirs.user_cache_path("coevolve") / "appworld"
     if "memory" in str(folder):
-        raise UserError(f"AppWorld cannot work under {folder}: its engine misreads paths with 'memory'; set XDG_CACHE_HOME to another folder")
+        raise UserError(
+            f"AppWorld cannot work under {folder}: its engine misreads paths with 'memory'; set XDG_CACHE_HOME to another folder"
+        )
     return folder
 
 

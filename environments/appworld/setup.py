@@ -87,8 +87,11 @@ def _scratch(folder: Path) -> Iterator[Path]:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def run(command: Sequence[str], seconds: float, what: str, **variables: str) -> str:
-    """Run a program with a bare environment and return what it printed; UserError with its last line when it fails."""
+def run(command: Sequence[str], seconds: float, what: str, cwd: Path | None = None, **variables: str) -> str:
+    """Run a program in `cwd` (its own folder if not given) with a bare environment, and return what it printed.
+
+    UserError with its last line when it fails.
+    """
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG") or _of_the_network(name)}
     try:
         done = subprocess.run(
@@ -99,10 +102,10 @@ def run(command: Sequence[str], seconds: float, what: str, **variables: str) -> 
             timeout=seconds,
             stdin=subprocess.DEVNULL,
             env={**kept, **variables},
-            cwd=tempfile.gettempdir(),
+            cwd=cwd or Path(command[0]).parent,
         )
     except subprocess.TimeoutExpired:
-        raise UserError(f"{what} did not finish within {seconds:g} s; check the network and the load of this machine, then try again") from None
+        raise UserError(f"{what} did not finish within {seconds:g} s; check the network and this machine's load, then try again") from None
     if done.returncode:
         lines = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
         errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")] or lines[-1:]
@@ -200,12 +203,14 @@ def _data(folder: Path, data: str, check: bool) -> str:
 
 
 def _fill(root: Path, data: str) -> None:
+    # The engine takes its working folder for its root, whatever the variable says, and deletes the data in it before a download.
+    variables = {"APPWORLD_ROOT": str(root), "APPWORLD_CACHE": str(root / "cache")}
     if data == "tiny":
-        run(home.engine_command("tiny", str(root)), 600.0, "making the tiny world", APPWORLD_ROOT=str(root), APPWORLD_CACHE=str(root / "cache"))
+        run(home.engine_command("tiny", str(root)), 600.0, "making the tiny world", root, **variables)
     elif data == "download":
         command = [str(home.python()), "-I", "-m", "appworld.cli", "download", "data"]
         try:
-            run(command, DATA_SECONDS, "the engine's download of its data", APPWORLD_ROOT=str(root), APPWORLD_CACHE=str(root / "cache"))
+            run(command, DATA_SECONDS, "the engine's download of its data", root, **variables)
         except UserError as error:
             raise UserError(f"{error}; check the network, or take a copy: --set data=PATH; what was there before is untouched") from None
     else:

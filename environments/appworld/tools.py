@@ -47,7 +47,13 @@ def inhabited(root: Path, app: str) -> bool:
 def tools(root: Path, known: Mapping[str, Document]) -> tuple[Tool, ...]:
     """Tools without tokens among their arguments: a scripted call fills those in itself."""
     apps = {app for app in (name.split(".")[0] for name in known) if app not in HIDDEN and inhabited(root, app)}
-    return tuple(tool(name, document) for name, document in known.items() if name.split(".")[0] in apps)
+    return tuple(tool(name, document) for name, document in known.items() if name.split(".")[0] in apps and not _of_accounts(document))
+
+
+def _of_accounts(document: Document) -> bool:
+    """Whether an API is about signing up, in or out, which a scripted call does by itself."""
+    secret = any("password" in parameter["name"] or "verification" in parameter["name"] for parameter in document["parameters"])
+    return secret or document["api_name"] in ("login", "logout")
 
 
 def tool(name: str, document: Document) -> Tool:

@@ -11,6 +11,7 @@ import threading
 import time
 import weakref
 from pathlib import Path
+from typing import IO
 
 from coevolve import InfrastructureFault, UserError
 
@@ -43,6 +44,8 @@ class Worker:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._run: Path | None = None
+        self._log: IO[bytes] | None = None
+        self._said = ""
         self._ready = False
         self._deaths = 0
         self._owner = os.getpid()
@@ -100,11 +103,12 @@ class Worker:
         )
 
     def _last_words(self) -> str:
-        with contextlib.suppress(OSError, AttributeError, ValueError):
-            self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - 2_000))
-            if lines := self._log.read().decode("utf-8", "replace").split("\n"):
-                return f" ({next((line for line in reversed(lines) if line.strip()), 'it said nothing')})"
-        return ""
+        if self._log is not None:
+            end = self._log.seek(0, os.SEEK_END)
+            self._log.seek(max(0, end - 2_000))
+            self._said = self._log.read().decode("utf-8", "replace")
+        line = next((line for line in reversed(self._said.splitlines()) if line.strip()), "it said nothing")
+        return f" ({line.strip()})"
 
     def stop(self) -> None:
         """End the server and everything below it; a later `connect` starts a new one."""
@@ -118,6 +122,8 @@ class Worker:
         if process.stdin is not None:
             with contextlib.suppress(OSError):
                 process.stdin.close()
+        if not self._ready:
+            process.kill()  # it would only look at its input once it is warm
         try:
             process.wait(10)
         except subprocess.TimeoutExpired:
@@ -128,6 +134,10 @@ class Worker:
         if self._process is not None and self._process.stdin is not None:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
+        if self._log is not None:
+            self._last_words()
+            self._log.close()
+            self._log = None
         if self._run is not None:
             shutil.rmtree(self._run, ignore_errors=True)
         self._process = self._run = None

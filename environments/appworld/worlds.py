@@ -29,6 +29,8 @@ OPEN_SECONDS = 60.0
 SCORE_SECONDS = 60.0
 ROOM_SECONDS = 120.0
 """Seconds to wait for room for one more world."""
+LATER = 2.0
+"""Seconds after the engine's own interruption when a block's process is killed."""
 MIB = 2**20
 PRIVATE = 64 * MIB
 """Measured private memory of a world over a small database."""
@@ -36,9 +38,11 @@ PRIVATE = 64 * MIB
 
 @frozen
 class Limits:
-    """What worlds get: seconds for a block, MiB of memory, characters of output, blocks an episode, worlds at once (0: by memory)."""
+    """What worlds get: seconds of processor and of the clock for a block, MiB of memory, characters of output, blocks an episode, worlds
+    at once (0: by memory)."""
 
     block_seconds: float
+    wall_seconds: float
     memory: int
     output: int
     interactions: int
@@ -71,7 +75,12 @@ def located(task: Task) -> dict[str, Any]:
     fields: dict[str, Any] = {"task": engine_id(task)}
     if "start" in task.payload:
         payload = task.payload
-        fields["synthesized"] = {"start": payload["start"], "query": task.query, "code": list(payload["code"]), "reference": payload["reference"]}
+        fields["synthesized"] = {
+            "start": payload["start"],
+            "query": task.query,
+            "code": list(payload["code"]),
+            "reference": payload["reference"],
+        }
     return fields
 
 
@@ -92,7 +101,7 @@ class Worlds:
 
     def trace(self, task: Task, code: Sequence[str], seconds: float | None = None) -> dict[str, Any]:
         """Run blocks in a fresh world and tell everything about it (engine/synthesize.py). WorldEnded when they end it."""
-        limit = seconds or OPEN_SECONDS + self.limits.block_seconds * len(code)
+        limit = seconds or OPEN_SECONDS + self.limits.wall_seconds * len(code)
         blocks = [resolved(self.root, block) for block in code]
         for _ in range(RECOVERIES + 1):
             with self._passing():
@@ -169,10 +178,13 @@ class World:
 
     def execute(self, code: str) -> dict[str, Any]:
         """Run a block: {"output", "error", "calls", "completed"}. WorldEnded when it ends the world."""
-        limit = self.worlds.limits.block_seconds
-        found: dict[str, Any] = self._do(lambda connection: connection.ask("execute", limit + 2, code=code), blamed=True)
+        found: dict[str, Any] = self._do(lambda connection: self._run(connection, code), blamed=True)
         self.blocks += (code,)
         return found
+
+    def _run(self, connection: Connection, code: str) -> Any:
+        limits = self.worlds.limits
+        return connection.ask("execute", limits.wall_seconds + LATER, code=code, cpu=limits.block_seconds)
 
     def diff(self) -> Any:
         """The canonical difference to the world's beginning."""
@@ -251,11 +263,11 @@ class World:
 
     def _open(self, connection: Connection) -> None:
         limits = self.worlds.limits
-        fields = {"block_seconds": max(1, int(limits.block_seconds)), "memory": limits.memory, "output": limits.output}
+        fields = {"block_seconds": max(1, int(limits.wall_seconds)), "memory": limits.memory, "output": limits.output}
         try:
             self.about = connection.ask("open", OPEN_SECONDS, **self.task, **fields, interactions=limits.interactions + 1)
             for code in self.blocks:
-                connection.ask("execute", limits.block_seconds + 2, code=code)
+                self._run(connection, code)
         except EngineError as error:
             self._hang_up()
             raise InfrastructureFault(f"the engine cannot open {self.task['task']}: {error}") from error

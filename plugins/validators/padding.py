@@ -6,14 +6,13 @@ Two tasks are the same but for padding when they begin in the same state, have h
 - and neither request has a word of its own for a call that only its own solution has.
 
 So a paraphrase with a lookup thrown in is no new task, and a request that is one lookup longer is: it says what the lookup is for. A word
-is for a call when it resembles a word of the tool's name, of the first sentence of its document, or of an argument.
+is a request's own when the other one has none like it. It is for a call when it stands in an argument, or resembles a word of the tool's
+name or of its document's first sentence that few tools share ("headlights", not "current" or "user"); it takes two such words.
 """
 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
-from typing import Any
 
 from attrs import define, field, frozen
 
@@ -28,6 +27,10 @@ RESEMBLANCE = 0.9
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+(?:\.\d+)?")
 _LEAST = 3
 """Letters of a word that can speak of a call."""
+_ENOUGH = 2
+"""Words that speak of a call together, where its document has so many that tell: one alone may be a synonym of what was said before."""
+_FEW = 3
+"""Tools that share a word which still tells them from the others."""
 
 
 @frozen
@@ -56,7 +59,8 @@ class Padding:
     _added: list[Known] = field(factory=list)
     _by_start: dict[str, list[Known]] = field(factory=dict)
     _starts: dict[str, tuple[Task, str]] = field(factory=dict)
-    _words: dict[str, tuple[str, ...]] | None = None
+    _words: dict[str, set[str]] = field(factory=dict)
+    _rare: dict[str, tuple[str, ...]] = field(factory=dict)
 
     def add(self, one: Known) -> None:
         self._added.append(one)
@@ -104,17 +108,28 @@ class Padding:
 
     def _speaks(self, one: Known, other: Known) -> bool:
         """Whether the request has a word of its own for a call that only its own solution has."""
-        own = {word for text in set(one.text.content) - set(other.text.content) for word in words(text)}
+        theirs = words(other.text.plain)
+        own = {word for word in words(" ".join(one.text.content)) if not any(_resemble(word, known) for known in theirs)}
         surplus = one.calls - other.calls
-        about = {word for action in one.task.solution if _text(action) in surplus for word in self._about(action)}
-        return any(_resemble(word, wanted) for word in own for wanted in about)
+        for action in one.task.solution:
+            if own and _text(action) in surplus:
+                values = own & set(words(" ".join(str(value) for value in literals(action.arguments))))
+                telling = self._telling(action.name)
+                named = sum(any(_resemble(word, wanted) for word in own - values) for wanted in telling)
+                if len(values) + named >= max(1, min(_ENOUGH, len(telling))):
+                    return True
+        return False
 
-    def _about(self, action: Action) -> tuple[str, ...]:
-        if self._words is None:
+    def _telling(self, tool: str) -> tuple[str, ...]:
+        """Words of a tool's name and document that few tools share, in any form."""
+        if not self._words:
             tools = self.environment.describe().tools
-            self._words = {tool.name: words(f"{tool.name} {_sentence(tool.description)}") for tool in tools}
-        values: Iterable[Any] = literals(action.arguments)
-        return (*self._words.get(action.name, words(action.name)), *words(" ".join(map(str, values))))
+            self._words = {tool.name: set(words(f"{tool.name} {_sentence(tool.description)}")) for tool in tools}
+        if tool not in self._rare:
+            others = self._words.values()
+            shared = {word: sum(any(_resemble(word, other) for other in found) for found in others) for word in self._words.get(tool, ())}
+            self._rare[tool] = tuple(sorted(word for word, count in shared.items() if count <= _FEW))
+        return self._rare[tool]
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -133,6 +148,6 @@ def _sentence(document: str) -> str:
 def _resemble(first: str, second: str) -> bool:
     from rapidfuzz.distance import JaroWinkler
 
-    if first[0].isdigit() or second[0].isdigit():
+    if first == second or first[0].isdigit():
         return first == second
-    return JaroWinkler.normalized_similarity(first, second) >= RESEMBLANCE
+    return first[:2] == second[:2] and JaroWinkler.normalized_similarity(first, second) >= RESEMBLANCE

@@ -65,7 +65,7 @@ class _Request:
 
 
 class Asking:
-    """Asks for one synthesizer, all its life. Not for several event loops at once; `aclose` in the loop that asked, before another one asks.
+    """Asks for one synthesizer, all its life. Not for several event loops at once: `aclose` in the loop that asked, before another asks.
 
     With provider "policy" the policy answers: its tokens are estimated, and as its draw is fixed it is never asked twice.
     """
@@ -248,7 +248,7 @@ class Asking:
                     failed = Failed(self._down)  # its row lets a replay stop here too
         if failed.reason.startswith(NOT_ASKED):
             about = (request.key, request.iteration, request.purpose, self._model, request.kept)
-            self._journal.record(TeacherCall(*about, fault=failed.reason))
+            self._journal.record(TeacherCall(*about, fault=failed.reason, sent=False))
         self._raise(failed.reason)
 
     def _raise(self, reason: str) -> NoReturn:

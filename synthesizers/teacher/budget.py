@@ -8,15 +8,10 @@ from collections.abc import Iterable
 
 from attrs import define, field, frozen
 
-from coevolve import Journal, TeacherCall
+from coevolve import Journal
 
-from .faults import NOT_ASKED, SPENT
+from .faults import SPENT
 from .options import TeacherOptions, read_budget
-
-
-def was_sent(call: TeacherCall) -> bool:
-    """Whether a row of the journal is a call; what was refused for the budget has a row too, so that a replay refuses it."""
-    return call.fault is None or not call.fault.startswith(NOT_ASKED)
 
 
 @frozen(eq=False)
@@ -72,7 +67,9 @@ class Budget:
 
     def _look(self) -> None:
         calls = self.journal.calls()
-        for call in filter(was_sent, calls[self._seen :]):
+        for call in calls[self._seen :]:
+            if not call.sent:
+                continue
             self._spent = _Sum(self._spent.calls + 1, self._spent.tokens + call.tokens, self._spent.cost + call.cost)
             self._by_iteration[call.iteration] = self._by_iteration.get(call.iteration, 0) + 1
         self._seen = len(calls)

@@ -143,4 +143,4 @@ def read_usage(usage: object) -> Usage | None:
         return None
     told = [usage.get("prompt_tokens"), usage.get("completion_tokens")]
     counts = [count for count in told if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MOST_TOKENS]
-    return Usage(*counts) if len(counts) == len(told) else None
+    return Usage(counts[0], counts[1]) if len(counts) == len(told) else None

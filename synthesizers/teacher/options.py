@@ -108,7 +108,7 @@ class TeacherOptions:
     """Times that a reply which cannot be read is asked for again."""
     queries: Literal["teacher", "environment"] = "teacher"
     """Who words the requests: the teacher, or the environment from the solution."""
-    context_chars: int = field(default=24_000, validator=validators.ge(1_000))
+    context_chars: int = field(default=24_000, validator=validators.ge(6_000))
     """Characters of one prompt at most; what is cut away is said in it."""
     max_tools: int = field(default=40, validator=validators.ge(1))
     """Tools described in one prompt at most, the most relevant ones; how many are left out is said in it."""

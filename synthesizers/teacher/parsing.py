@@ -86,7 +86,9 @@ def read_candidates(text: str, queries: Queries = "teacher") -> tuple[list[Wante
         if _IS_ARGUMENTS.search(found.before):
             continue
         none = none or _says_none(found.value)
-        for value in _candidates(found.value):
+        # A list under a name is part of a damaged object, a solution perhaps, where numbers and texts have their place.
+        part = isinstance(found.value, list) and found.before.rstrip().endswith(":")
+        for value in _candidates([item for item in found.value if isinstance(item, dict)] if part else found.value):
             try:
                 wanted = _wanted(value, queries)
                 if wanted in good:
@@ -104,8 +106,7 @@ def read_candidates(text: str, queries: Queries = "teacher") -> tuple[list[Wante
 
 
 _CANDIDATE_KEYS = ("query", "solution", "turns")
-_CANDIDATE_KEY = re.compile(r"[\"'“‘]?\b(intent|query|solution|turns)[\"'”’]?\s*:", re.IGNORECASE)
-_TURN_KEY = re.compile(r"[\"'“‘]?\brequest[\"'”’]?\s*:", re.IGNORECASE)
+_KEY = re.compile(r"\b(intent|query|solution|turns|request)[\"'”’]?\s*[:=]", re.IGNORECASE)
 _IS_ARGUMENTS = re.compile(r"(?:arguments|args|parameters|input)[\"'”’]?\s*:\s*$", re.IGNORECASE)
 
 
@@ -113,9 +114,11 @@ def _begins_candidate(damaged: Damaged, bad: Sequence[str]) -> bool:
     """Whether a damaged object was meant to be a candidate, as far as can be seen before its first inner bracket."""
     if _IS_ARGUMENTS.search(damaged.before):
         return False
-    if _CANDIDATE_KEY.search(damaged.text):
-        return _TURN_KEY.search(damaged.text) is None
-    return damaged.reason == "cut_off" and ":" not in damaged.text and not any(code_of(one) == "cut_off" for one in bad)
+    keys = {match[1].lower() for match in _KEY.finditer(damaged.text)}
+    inside = any(code_of(one) == Reason.CUT_OFF for one in bad)  # of what was cut off, for that never ends
+    if keys and not (inside and keys == {"solution"}):
+        return "request" not in keys
+    return damaged.reason == Reason.CUT_OFF and ":" not in damaged.text and not inside
 
 
 _EMPTY = re.compile(r"(?:```\w*)?\s*\[\s*\]\s*(?:```)?")
@@ -167,7 +170,7 @@ def _candidates(value: Any, depth: int = 0) -> Iterator[Any]:
         if _is_candidate(folded) or ("intent" in folded and not holding):
             yield value
         elif _call(value) is None and "request" not in folded:
-            for inner in holding or wrapped:
+            for inner in holding or (wrapped if len(value) == 1 else []):
                 yield from _candidates(inner, depth + 1)
     elif isinstance(value, list) and depth < _WRAPPINGS:
         for item in value:

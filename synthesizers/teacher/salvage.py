@@ -23,6 +23,12 @@ _MAX_TRIES = 4_000
 _MAX_READ = 20 * MAX_CHARS
 """Characters that may be looked at in vain, for a reply made to waste time."""
 
+_EACH = 2_000
+"""What a try counts for at least that the second reading ended in vain."""
+_MAX_MENDED = 40_000
+"""Characters of an object that are mended at once; longer ones are read piece by piece."""
+_MAX_INNER = 64
+"""Quotes inside of one string."""
 _DEEP = MAX_CHARS // 10
 """What a try counts for that ended at the interpreter's own limit of nesting."""
 
@@ -52,16 +58,25 @@ class _Damage(ValueError):
         self.reason = reason
 
 
-_TAGS = "(?:think|thinking|thought|reasoning|analysis|scratchpad)"
-_THOUGHTS = re.compile(rf"<({_TAGS})>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_BEGUN = re.compile(rf"<{_TAGS}>.*\Z", re.DOTALL | re.IGNORECASE)
-_ENDED = re.compile(rf"\A.*</{_TAGS}>", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"<(/?)(think|thinking|thought|reasoning|analysis|scratchpad)>", re.IGNORECASE)
 
 
 def spoken(text: str) -> str:
-    """The reply without what the model thought aloud in tags; thinking that never ended leaves no reply."""
-    text = _THOUGHTS.sub("", text[:MAX_CHARS])
-    return _ENDED.sub("", _BEGUN.sub("", text))
+    """The reply without what the model thought aloud in tags, and without a last fence; thinking that never ended leaves no reply."""
+    text = text[:MAX_CHARS]
+    said, begin, thinking = list[str](), 0, ""
+    for tag in _TAG.finditer(text):
+        closing, name = tag[1], tag[2].lower()
+        if closing and thinking in ("", name):
+            if not thinking:
+                said = []  # the prompt itself began the thinking
+            thinking, begin = "", tag.end()
+        elif not closing and not thinking:
+            said.append(text[begin : tag.start()])
+            thinking = name
+    text = "".join([*said, "" if thinking else text[begin:]])
+    bare = text.rstrip()
+    return bare.rstrip("`~") if bare.endswith(("```", "~~~")) else text
 
 
 def salvage(text: str) -> Iterator[Found | Damaged]:
@@ -88,7 +103,7 @@ def salvage(text: str) -> Iterator[Found | Damaged]:
             try:
                 value = _repaired(reading)
             except _Damage as damage:
-                left -= reading.at - start
+                left -= reading.at - start + _EACH
                 yield Damaged(damage.reason, text[start : _first_bracket(text, start + 1)][:400], before)
                 continue
             stop = reading.at
@@ -167,8 +182,10 @@ def _repaired(reading: "_Reading") -> Any:
 
     start = reading.at
     reading.read()
+    if reading.at - start > _MAX_MENDED:
+        raise _Damage("broken_json")
     try:
-        value = json_repair.repair_json(reading.text[start : reading.at], return_objects=True, skip_json_loads=True)
+        value = json_repair.repair_json(reading.plain(start), return_objects=True, skip_json_loads=True)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise _Damage("broken_json") from error
     if not within(value) or list(_flat(value)) != reading.tokens:
@@ -192,7 +209,7 @@ def _flat(value: Any) -> Iterator[Token]:
         yield type(value).__name__, value
 
 
-_GAP = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_GAP = re.compile(r"(?:\s|//[^\n]*|/\*.{0,1000}?\*/)*", re.DOTALL)
 _END = r"(?=[\s,:\]})/]|\Z)"
 _NUMBER = re.compile(rf"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?{_END}", re.ASCII)
 _WORD = re.compile(rf"(?:true|false|null|True|False|None){_END}")
@@ -216,6 +233,8 @@ class _Reading:
     at: int
     tokens: list[Token] = field(factory=list)
     _nesting: list[str] = field(factory=list)
+    _typographic: list[int] = field(factory=list)
+    """Where typographic quotes begin and end strings."""
     _last: str = ""
     """What stands before: "," or ":", "key", "value", or nothing after an opening bracket."""
 
@@ -243,6 +262,13 @@ class _Reading:
             else:
                 self.tokens.append(self._scalar())
                 self._last = "value"
+
+    def plain(self, start: int) -> str:
+        """What was read since `start`, with plain quotes: the library ends a string in typographic ones at its first comma."""
+        signs = list(self.text[start : self.at])
+        for at in self._typographic:
+            signs[at - start] = '"'
+        return "".join(signs)
 
     def _expect(self, right: bool, reason: str = "broken_json") -> None:
         if not right:
@@ -278,13 +304,13 @@ class _Reading:
         elif match := _WORD.match(self.text, self.at):
             value = _WORDS[match[0]]
         else:
-            raise _Damage("cut_off" if re.fullmatch(r"[-+.\w]*", self.text[self.at :]) else "broken_json")
+            raise _Damage("cut_off" if re.fullmatch(r"[-+.\w]*\s*", self.text[self.at :]) else "broken_json")
         self.at = match.end()
         return type(value).__name__, value
 
     def _string(self) -> str:
-        closing, begin, inner = _QUOTES[self.text[self.at]], self.at + 1, 0
-        stop = begin
+        closing, begin = _QUOTES[self.text[self.at]], self.at + 1
+        stop, inner = begin, [begin]
         while (stop := self.text.find(closing, stop)) >= 0:
             escapes = 0
             while self.text[stop - 1 - escapes] == "\\" and stop - 1 - escapes >= begin:
@@ -292,13 +318,17 @@ class _Reading:
             if escapes % 2 == 0:
                 if _CLOSES.match(self.text, stop + 1):
                     break
-                inner += 1
+                inner.append(stop + 1)
+                self._expect(len(inner) <= _MAX_INNER)
             stop += 1
         if stop < 0:
             self.at = len(self.text)
             raise _Damage("cut_off")
-        # An odd quote inside of a string is where another string begins or ends, and which is anyone's guess.
-        self._expect(inner % 2 == 0 or closing != '"')
+        # Inner quotes come in pairs with a word between them; others are where another string begins or ends, and which is anyone's guess.
+        quoted = [self.text[begin:end] for begin, end in zip(inner[1::2], inner[2::2], strict=False)]
+        self._expect(closing != '"' or (len(inner) % 2 == 1 and all(re.search(r"\w", words) for words in quoted)))
+        if closing in "”’" and '"' not in self.text[begin:stop]:
+            self._typographic += [begin - 1, stop]
         self.at = stop + 1
         return _ESCAPE.sub(_unescaped, self.text[begin:stop])
 

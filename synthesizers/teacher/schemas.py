@@ -31,10 +31,10 @@ def _any(options: Sequence[Schema]) -> Schema:
 REFLECTION: Schema = _object(weakness=_TEXT, why=_TEXT, tries=_list(_TEXT, 1, 6), variant=_TEXT)
 
 
-def step(tools: Sequence[Tool]) -> Schema:
-    """One action of an exploration: a call of one of `tools`, or of "stop"."""
-    stop = _object(tool={"type": "string", "enum": ["stop"]}, arguments=_object())
-    return _object(thought=_TEXT, action=_any([*map(_call, tools), stop]))
+def step(tools: Sequence[Tool], stop: bool = True) -> Schema:
+    """One action of an exploration: a call of one of `tools`, or, where `stop` is allowed, of "stop"."""
+    ending = [_object(tool={"type": "string", "enum": ["stop"]}, arguments=_object())] if stop else []
+    return _object(thought=_TEXT, action=_any([*map(_call, tools), *ending]))
 
 
 def candidates(tools: Sequence[Tool], steps: int, count: int, turns: bool = False, queries: Queries = "teacher") -> Schema:

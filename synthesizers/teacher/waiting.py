@@ -30,7 +30,7 @@ def now() -> float:
 
 def growing(failures: int) -> float:
     """Seconds before the attempt after `failures` failed ones: doubled each time, half of it at random."""
-    longest = min(LONGEST, 2.0 ** max(0, failures - 1))
+    longest = min(LONGEST, 2.0 ** min(max(0, failures - 1), 10))
     return longest / 2 + _own.uniform(0.0, longest / 2)
 
 

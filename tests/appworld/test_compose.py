@@ -1,5 +1,6 @@
 """Composing tasks and their keys, over worlds that only pretend to run code: the rules, without the engine."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from attrs import define, field
 
 from coevolve import Action, Step, Task
 from coevolve.environments.appworld.client import WorldEnded
-from coevolve.environments.appworld.compose import actions_of, compose, keys_of, spoken
+from coevolve.environments.appworld.compose import actions_of, beginning, compose, keys_of, spoken
 from coevolve.environments.appworld.script import Calls
 
 
@@ -166,3 +167,22 @@ def test_equal_answers_to_different_questions_are_different_ends() -> None:
 def test_answers_are_compared_as_the_engine_does(answer: Any, same: Any) -> None:
     assert spoken(answer) == spoken(same)
     assert spoken(answer) != spoken("another")
+
+
+def test_worlds_begin_alike_when_person_time_and_databases_are(tmp_path: Path) -> None:
+    def begin(name: str, email: str, rows: str, instruction: str) -> str:
+        folder = tmp_path / "data" / "tasks" / name
+        (folder / "dbs").mkdir(parents=True)
+        specs = {"supervisor": {"email": email}, "datetime": "2023-05-18", "instruction": instruction}
+        (folder / "specs.json").write_text(json.dumps(specs))
+        (folder / "dbs" / "shop.jsonl").write_text(rows)
+        (folder / "dbs" / "supervisor.jsonl").write_text(instruction)
+        return beginning(tmp_path, Task(name, "appworld", instruction))
+
+    one = begin("a_1", "me@x.y", "row", "Do this.")
+    assert one == begin("a_2", "me@x.y", "row", "Do that.")
+    assert one != begin("b_1", "you@x.y", "row", "Do this.")
+    assert one != begin("c_1", "me@x.y", "other", "Do this.")
+    assert one == beginning(tmp_path, Task("made", "appworld", "q", payload={"start": "a_1"}))
+    with pytest.raises(LookupError, match="no task 'd_1'"):
+        beginning(tmp_path, Task("d_1", "appworld", "q"))

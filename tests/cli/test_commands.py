@@ -108,7 +108,7 @@ def test_config_prints_what_config_takes_back(call: Call, here: Path, capfd: Rea
 def test_recipes_are_listed(call: Call, capfd: Read) -> None:
     assert call("recipes") == 0
     names = [line.partition(":")[0] for line in capfd.readouterr().out.splitlines()]
-    assert names == ["bfcl-smoke", "desk", "paper-bfcl-qwen2.5-7b", "paper-bfcl-qwen3-30b-a3b", "paper-bfcl-qwen3-4b"]
+    assert names == ["bfcl-smoke", "desk", "desk-teacher", "paper-bfcl-qwen2.5-7b", "paper-bfcl-qwen3-30b-a3b", "paper-bfcl-qwen3-4b"]
 
 
 def test_plugins_are_listed_with_their_distribution(call: Call, capfd: Read) -> None:
@@ -140,6 +140,13 @@ def test_environments(call: Call, capfd: Read, monkeypatch: pytest.MonkeyPatch) 
     assert call("env", "doctor", "bfcl") == 0
     assert call("env", "setup", "stockroom") == 0
     assert capfd.readouterr().out == "bfcl: ready\nstockroom: needs no set-up\n"
+    appworld = load_plugins().component("environment", "appworld")
+    monkeypatch.setattr(appworld, "doctor", classmethod(lambda cls: []))
+    monkeypatch.setattr(appworld, "examine", classmethod(lambda cls: ["a solution fails"]))
+    assert call("env", "doctor", "appworld") == 1, "the thorough look is the doctor's where there is one"
+    assert capfd.readouterr().out == "appworld: a solution fails\n"
+    assert call("env", "list") == 0
+    assert f"appworld (coevolve {coevolve.__version__}): ready" in capfd.readouterr().out, "a list takes the quick one"
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["env"], ["run", "--help"], ["env", "setup", "--help"]])

@@ -10,17 +10,34 @@ from coevolve.core.registry import Registry, load_plugins
 
 
 def test_the_recipes_say_what_they_are() -> None:
-    assert list(recipes()) == ["bfcl-smoke", "desk", "paper-bfcl-qwen2.5-7b", "paper-bfcl-qwen3-30b-a3b", "paper-bfcl-qwen3-4b"]
+    assert list(recipes()) == [
+        "bfcl-smoke",
+        "desk",
+        "desk-teacher",
+        "paper-bfcl-qwen2.5-7b",
+        "paper-bfcl-qwen3-30b-a3b",
+        "paper-bfcl-qwen3-4b",
+    ]
     assert all(line.endswith(".") and len(line) > 30 for line in recipes().values())
     assert "not a result" in recipes()["bfcl-smoke"]
 
 
-@pytest.mark.parametrize("recipe", ["bfcl-smoke", "desk"])
-def test_every_recipe_loads(recipe: str) -> None:
+@pytest.mark.parametrize(("recipe", "synthesizer"), [("bfcl-smoke", "programmatic"), ("desk", "programmatic"), ("desk-teacher", "teacher")])
+def test_every_recipe_loads(recipe: str, synthesizer: str) -> None:
     registry = load_plugins(only=["coevolve.*"])
     config = load_config(registry, recipe)
     assert [chosen.name for chosen in config.signals] == ["forgetting", "boundary", "rare"]
-    assert config.synthesizer is not None and config.synthesizer.name == "programmatic"
+    assert config.synthesizer is not None and config.synthesizer.name == synthesizer
+
+
+def test_the_teacher_of_the_desk_is_local_and_needs_no_key() -> None:
+    """And it differs from the desk's recipe in nothing but the teacher and the length of the run."""
+    registry = load_plugins(only=["coevolve.*"])
+    desk, taught = load_config(registry, "desk").as_dict(), load_config(registry, "desk-teacher").as_dict()
+    assert {key for key in desk if desk[key] != taught[key]} == {"steps", "tasks_per_evolution", "synthesizer"}
+    teacher = taught["synthesizer"]
+    assert teacher["base_url"].startswith("http://127.0.0.1:") and teacher["api_key_env"] == teacher["api_key_file"] == ""
+    assert teacher["queries"] == "environment"
 
 
 def test_the_desk_recipe_is_the_defaults() -> None:

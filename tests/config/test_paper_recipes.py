@@ -26,6 +26,8 @@ def test_the_papers_numbers(recipe: str) -> None:
     assert [chosen.name for chosen in found.signals] == ["forgetting", "boundary", "rare"]
     assert found.batch * found.rollouts % found.trainer.options.micro_batch == 0
     assert found.trainer.options.lora_rank == 0
+    assert found.synthesizer is not None and found.synthesizer.name == "teacher"
+    assert (found.synthesizer.options.model, found.synthesizer.options.provider) == ("qwen3-max", "endpoint")
     (door,) = found.validators
     assert (door.name, door.options.drop_all, door.options.all_parents, door.options.grounding) == ("execution", True, True, False)
 

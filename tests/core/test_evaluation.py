@@ -2,13 +2,14 @@
 
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from coevolve import Task, UserError, hookimpl
+from coevolve import RolloutGroup, Task, UserError, hookimpl
 from coevolve.core.evaluation import run_eval
 from coevolve.core.show import show
 from coevolve.core.summary import shares
@@ -43,6 +44,9 @@ def test_what_an_environment_tells_beside_its_scores_is_shown(runs: Any) -> None
         def provenance(self) -> dict[str, Any]:
             return {"release": "1"}
 
+        def aggregates(self, groups: Sequence[RolloutGroup]) -> dict[str, float]:
+            return {"whole": float(len(groups))}
+
     class Plugin:
         @hookimpl
         def coevolve_environments(self) -> list[type]:
@@ -50,7 +54,7 @@ def test_what_an_environment_tells_beside_its_scores_is_shown(runs: Any) -> None
 
     registry = runs.registry(Plugin())
     report = run_eval(runs.config(registry, "environment.name=telling"), registry)
-    assert report.metrics == {"calls": 4.0} and report.provenance == {"release": "1"}
+    assert report.metrics == {"calls": 4.0, "whole": float(report.tasks)} and report.provenance == {"release": "1"}
     assert json.loads(report.to_json())["provenance"] == {"release": "1"}
     text = text_of(report.render)
     assert "beside the score: calls 4.000" in text and "with: release 1" in text

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from coevolve import TeacherCall, UserError
@@ -70,6 +71,18 @@ def test_a_replay_that_parts_from_its_run_says_so(tmp_path: Path, key: str, aske
     again, store, _ = opened(tmp_path / "again", tmp_path / "first")
     with pytest.raises(UserError, match=said):
         again.recall(key, asked)
+    store.close()
+
+
+def test_a_replay_passes_over_what_a_run_asked_otherwise_before_it_was_resumed(tmp_path: Path) -> None:
+    first, store, _ = opened(tmp_path / "first")
+    first.record(call("a", fault="503", asked={"model": "old"}))
+    first.record(attrs.evolve(call("a", fault="the budget"), sent=False))
+    first.record(call("a", reply="yes"))
+    store.close()
+    again, store, _ = opened(tmp_path / "again", tmp_path / "first")
+    assert [(c.fault or c.reply, c.sent) for c in again.recall("a", ASKED)] == [("the budget", False), ("yes", True)]
+    assert [c.sent for c in again.calls()] == [False, True]
     store.close()
 
 

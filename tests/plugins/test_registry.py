@@ -53,10 +53,10 @@ def test_every_default_component_is_found_by_its_name() -> None:
     registry = load_plugins(only=["coevolve.*"])
     names = {kind: registry.names(kind) for kind in KINDS}
     assert names == {
-        "environment": ("bfcl", "desk"),
+        "environment": ("appworld", "bfcl", "desk"),
         "signal": ("boundary", "forgetting", "rare"),
-        "synthesizer": ("operators", "programmatic", "random"),
-        "validator": ("execution", "solvable"),
+        "synthesizer": ("operators", "programmatic", "random", "teacher"),
+        "validator": ("execution", "minimal", "safety", "solvable"),
         "trainer": ("grpo",),
         "sampler": ("learnability", "uniform"),
         "policy": ("scripted", "transformers"),

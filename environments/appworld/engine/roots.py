@@ -1,20 +1,23 @@
 """The server's private folder: two data roots for the engine, one for worlds (no ground truth in it), one for evaluation.
 
-    run/            0700
-      socket, lock
-      open/data/    api_docs, base_dbs (links), tasks/<id>/{specs.json, dbs}: what a world may see
-      open/experiments/outputs/<experiment>/: what worlds write
-      full/data/    the same with every task's ground truth, and synthesized tasks
-      full/experiments -> open/experiments
-      empty/        the working folder
+run/            0700
+  socket, lock
+  open/data/    api_docs, base_dbs (links), tasks/<id>/{specs.json, dbs}: what a world may see
+  open/experiments/outputs/<experiment>/: what worlds write
+  full/data/    the same with every task's ground truth, and synthesized tasks
+  full/experiments -> open/experiments
+  empty/        the working folder
 """
 
 import fcntl
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+YOUNG = 60.0
+"""Seconds in which a folder without a holder of its lock is left alone."""
 SHARED = ("api_docs", "base_dbs", "datasets")
 
 
@@ -22,6 +25,8 @@ def sweep(parent: Path) -> None:
     """Remove the folders of servers that are gone: those whose lock nobody holds."""
     for run in parent.glob("w-*"):
         try:
+            if time.time() - run.stat().st_mtime < YOUNG:
+                continue  # another server may be about to lock it
             with (run / "lock").open("r+b") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(run, ignore_errors=True)
@@ -55,7 +60,7 @@ class Roots:
             full.symlink_to(self.source / "tasks" / task_id)
         self._show(task_id)
 
-    def synthesized(self, task_id: str, write: Callable[[Path], None]) -> None:
+    def synthesized(self, task_id: str, write: Callable[[Path], object]) -> None:
         """Have a synthesized task in both roots; `write` is given the folder of the full root's tasks, when it is not there yet."""
         full = self.full / "data" / "tasks" / task_id
         if not full.exists():

@@ -65,6 +65,7 @@ class Server:
         self.stopping = False
         self.parent = os.getppid()
         self.made = 0
+        self.looked = 0.0
 
     def run(self) -> None:
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -85,6 +86,8 @@ class Server:
             self._look()
         for session in list(self.sessions.values()):
             session.end()
+        for pid in family.descendants([os.getpid()])[os.getpid()]:
+            family.kill_tree(pid)
 
     def _accept(self, listener: socket.socket) -> None:
         try:
@@ -97,27 +100,31 @@ class Server:
         session.send({"protocol": wire.PROTOCOL, "engine": self.version, "pid": os.getpid()})
 
     def _look(self) -> None:
-        """Deadlines, dead worlds, stray processes."""
+        """Deadlines always; dead worlds, their CPU time and stray processes now and then."""
         now = time.monotonic()
+        thorough = now - self.looked >= TICK
         for session in list(self.sessions.values()):
-            session.look(now)
-        if not self.kernel:
-            self._strays()
+            session.look(now, thorough)
+        if thorough:
+            self.looked = now
+            if not self.kernel:
+                self._strays()
 
     def _strays(self) -> None:
         known = {session.pid: session for session in self.sessions.values() if session.pid}
-        below = family.descendants([os.getpid(), *known])
+        helpers = {pid for session in self.sessions.values() for pid in session.helpers}
+        below = family.descendants([os.getpid(), *known, *helpers])
         for pid, session in known.items():
             if len(below[pid]) > PROCESSES:
                 session.kill("processes", "it started too many processes")
-        inside = set(known).union(*(below[pid] for pid in known))
+        inside = {*known, *helpers}.union(*(below[pid] for pid in (*known, *helpers)))
         for pid in below[os.getpid()] - inside:
             family.kill_tree(pid)
         self.reap()
 
     def reap(self) -> None:
         """Take the exit status of orphans that were adopted; the worlds' own are taken by their sessions."""
-        own = {session.pid for session in self.sessions.values()}
+        own = {pid for session in self.sessions.values() for pid in (session.pid, *session.helpers)}
         for pid in family.descendants([os.getpid()])[os.getpid()]:
             if pid not in own:
                 try:

@@ -3,7 +3,7 @@
 Everything that a client can ask for:
 
     open     task, interactions, block_seconds, output, memory, [synthesized]     a world of its own, forked now
-    execute  code                 run a block in it
+    execute  code, cpu            run a block in it, for at most `cpu` seconds of processor time
     diff                          the canonical difference to the world's beginning
     score                         the engine's own evaluation, in another process, from what the world has written to disk
     export   to                   copy the world's files, as the engine's leaderboard tools expect them
@@ -14,7 +14,6 @@ Everything that a client can ask for:
 import os
 import selectors
 import shutil
-import signal
 import socket
 import sys
 import time
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import confine, family, wire
+from .helper import Helper, evaluated, reason, work_for
 
 if TYPE_CHECKING:
     from .server import Server
@@ -49,7 +49,7 @@ class Session:
         self.helpers: dict[int, socket.socket] = {}
         self.request: Message | None = None
         self.then: Callable[[Message], None] | None = None
-        self.due = NEVER
+        self.due = self.cpu_due = NEVER
         self.inbox, self.outbox, self.heard = bytearray(), bytearray(), bytearray()
         self.cause: tuple[str, str] | None = None
 
@@ -107,6 +107,9 @@ class Session:
                 self._gone(*self.cause)
             elif not self.pid:
                 raise ValueError(f"{operation} needs a world; open one first")
+            elif operation == "execute":
+                self.cpu_due = family.cpu_seconds(self.pid) + float(request.get("cpu", NEVER)) + 1.0
+                self._ask(request, self._pass_on)
             elif operation == "score":
                 self._ask({**request, "op": "save"}, self._evaluate)
             elif operation == "export":
@@ -136,7 +139,7 @@ class Session:
         roots.task(made["start"])
         roots.synthesized(
             self.task,
-            lambda into: write_task(str(roots.full), made["start"], self.task, made["query"], made["code"], made["reference"], into=str(into)),
+            lambda into: write_task(roots.full, made["start"], self.task, made["query"], made["code"], made["reference"], into=into),
         )
 
     def _open(self, request: Message) -> None:
@@ -155,8 +158,8 @@ class Session:
         written.mkdir()
         os.environ["TMPDIR"] = str(written)
         python = (sys.prefix, sys.base_prefix, os.path.dirname(__file__))
-        confine.confine(memory, [*roots.readable(), *python], [str(written), "/dev/null"], self.server.kernel)
-        world.serve(channel)
+        on = confine.confine(memory, [*roots.readable(), *python], [str(written), "/dev/null"], self.server.kernel)
+        world.serve(channel, on)
 
     def _ask(self, request: Message, then: Callable[[Message], None]) -> None:
         """Send a request to the world; `then` gets its answer."""
@@ -214,7 +217,7 @@ class Session:
         if saved.get("ok") is not True:
             self._pass_on(saved)
             return
-        self._help(lambda: _score(self.server.roots.full, self.task, self.experiment), self._pass_on)
+        self._help(lambda: evaluated(self.server.roots.full, self.task, self.experiment), self._pass_on)
 
     def _export(self, saved: Message) -> None:
         if saved.get("ok") is not True:
@@ -227,14 +230,14 @@ class Session:
     def _help(self, work: Callable[[], Any], then: Callable[[Message], None]) -> None:
         """Run `work` in a forked process that may read everything, within the request's time; `then` gets an answer of it."""
         identity = self.request["id"] if self.request else None
-        pid, channel = family.fork(lambda channel: _work(channel, identity, work))
+        pid, channel = family.fork(lambda channel: work_for(channel, identity, work))
         self.helpers[pid] = channel
         self.server.selector.register(channel, READ, Helper(self, pid, channel, then))
 
     # How it ends
 
-    def look(self, now: float) -> None:
-        """Called now and then: deadlines and deaths."""
+    def look(self, now: float, thorough: bool = True) -> None:
+        """Deadlines; `thorough`: also whether the world lives, and the CPU time that it took for its block."""
         if self.request is not None and now > self.due:
             seconds = self.request.get("seconds", SECONDS)
             for pid in list(self.helpers):
@@ -243,14 +246,16 @@ class Session:
                 self.kill("deadline", f"no end within {seconds:g} s")
             else:
                 self.fail("infrastructure", f"no answer within {seconds:g} s")
-        elif self.pid and self.channel is not None:
+        elif thorough and self.pid and self.channel is not None:
             done, status = os.waitpid(self.pid, os.WNOHANG)
             if done:
                 self._died(status)
+            elif self.request is not None and family.cpu_seconds(self.pid) > self.cpu_due:
+                self.kill("deadline", f"no end within {self.request['cpu']:g} s of CPU time")
 
-    def kill(self, reason: str, text: str) -> None:
+    def kill(self, why: str, text: str) -> None:
         """End the world; whoever waits for it is told why."""
-        self.cause = (reason, text)
+        self.cause = (why, text)
         family.kill_tree(self.pid)
         self._died()
 
@@ -264,14 +269,14 @@ class Session:
         if status is None:
             family.kill_tree(pid)
             status = os.waitpid(pid, 0)[1]
-        reason, text = self.cause or _reason(status)
-        self.cause = (reason, text)
+        why, text = self.cause or reason(status)
+        self.cause = (why, text)
         self.heard.clear()
         if self.request is not None and self.then is not None:
-            self._gone(reason, text)
+            self._gone(why, text)
 
-    def _gone(self, reason: str, text: str) -> None:
-        self.fail("infrastructure" if reason == "killed" else "world", text, reason)
+    def _gone(self, why: str, text: str) -> None:
+        self.fail("infrastructure" if why == "killed" else "world", text, why)
 
     def drop_helper(self, pid: int) -> None:
         channel = self.helpers.pop(pid)
@@ -298,11 +303,12 @@ class Session:
     def reply(self, value: Any) -> None:
         self._answer({"ok": True, "value": value})
 
-    def fail(self, kind: str, text: str, reason: str = "") -> None:
-        self._answer({"ok": False, "error": {"kind": kind, "reason": reason, "text": text}})
+    def fail(self, kind: str, text: str, why: str = "") -> None:
+        self._answer({"ok": False, "error": {"kind": kind, "reason": why, "text": text}})
 
     def _answer(self, answer: Message) -> None:
-        request, self.request, self.then, self.due = self.request, None, None, NEVER
+        request, self.request, self.then = self.request, None, None
+        self.due = self.cpu_due = NEVER
         self.send({"id": request.get("id") if request else None, **answer})
         self._next()
 
@@ -320,63 +326,3 @@ class Session:
             self.outbox.clear()  # the client has gone: reading tells so next
         if self.number in self.server.sessions or not self.outbox:
             self.server.selector.modify(self.client, READ | WRITE if self.outbox else READ, self)
-
-
-class Helper:
-    """A process that works for a session; stands in the selector in its place."""
-
-    def __init__(self, session: Session, pid: int, channel: socket.socket, then: Callable[[Message], None]) -> None:
-        self.session, self.number, self.pid, self.channel, self.then = session, session.number, pid, channel, then
-        self.heard = bytearray()
-
-    def ready(self, _source: Any, _events: int) -> None:
-        try:
-            data = self.channel.recv(1 << 20)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        self.heard += data
-        if data and not data.endswith(b"\n"):
-            return
-        self.session.drop_helper(self.pid)
-        try:
-            message = wire.decode(bytes(self.heard))
-        except wire.BadLine:
-            self.session.fail("infrastructure", "the helping process died")
-            return
-        if message.get("ok") is True:
-            self.then(message)
-        else:
-            self.session.fail("helper", str(message.get("error")))
-
-
-def _work(channel: socket.socket, identity: Any, work: Callable[[], Any]) -> None:
-    try:
-        message = {"id": identity, "ok": True, "value": work()}
-    except Exception as error:  # noqa: BLE001 - told to the client, whatever it is
-        message = {"id": identity, "ok": False, "error": f"{type(error).__name__}: {error}"}
-    channel.setblocking(True)
-    channel.sendall(wire.encode(message))
-
-
-def _score(full: Path, task: str, experiment: str) -> Message:
-    """The engine's evaluation of what the world left on disk, on the root with the ground truth."""
-    from appworld import update_root
-    from appworld.evaluator import evaluate_task
-
-    os.environ["APPWORLD_ROOT"] = str(full)
-    update_root(str(full))
-    tracker = evaluate_task(task, experiment, save_report=False)
-    found: Message = tracker.to_dict()
-    return found
-
-
-def _reason(status: int) -> tuple[str, str]:
-    """How a process ended that nobody here ended."""
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        if number == signal.SIGKILL:
-            return "killed", "its process was killed from outside (is there enough memory?)"
-        return "died", f"the code ended the process with {signal.Signals(number).name}"
-    return "died", f"the code ended the process with exit code {os.WEXITSTATUS(status)}"

@@ -264,7 +264,7 @@ LIKESONGS = Scenario(
 apis.supervisor.complete_task()""",
     ),
     (
-        _by_artist(MARTA, "The Paper Kites of Oslo", 1),
+        _by_artist(MARTA, "Ada Quill", 3),
         _by_artist(TOMAS, "Static Meadow", 4),
         _by_artist(YUKI, "The Paper Kites of Oslo", 1),
     ),
@@ -322,7 +322,7 @@ apis.supervisor.complete_task()""",
     (
         Variant(MARTA, {"relationship": "roommate"}),
         Variant(TOMAS, {"relationship": "coworker"}),
-        Variant(YUKI, {"relationship": "coworker"}),
+        Variant(YUKI, {"relationship": "neighbor"}),
     ),
     _approved,
 )

@@ -122,7 +122,7 @@ PAYMENTS = {
 REQUESTS = {
     MARTA: ((RAHUL, 21.0, "Team dinner"), (INGRID, 35.5, "Cleaning supplies")),
     TOMAS: ((ELENA, 17.75, "Farewell gift"), (RAHUL, 44.0, "Water bill")),
-    YUKI: ((INGRID, 26.25, "Workshop fee"), (ELENA, 19.0, "Light bulbs")),
+    YUKI: ((INGRID, 26.25, "Workshop fee"), (RAHUL, 19.0, "Light bulbs")),
 }
 """Pending payment requests: from whom, dollars, note."""
 

@@ -3,11 +3,13 @@
 The functions that answer are bound before any code of a policy runs, so that code that patches `json` or `print` spoils its own world only.
 """
 
+import contextlib
 import gc
 import os
+import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 from . import guard, wire
@@ -39,7 +41,7 @@ def open_world(task_id: str, interactions: int = 1_000, seconds: int = 100) -> A
     )
     world.coevolve_calls, world.coevolve_inside = [], True
     world.coevolve_save_logs = world.save_logs
-    # After every block the engine writes all logs so far anew, and fails for good at a text that UTF-8 cannot hold: written once, at the end.
+    # After every block the engine writes all logs anew, and fails for good at a text that UTF-8 cannot hold: here they are written once.
     world.save_logs = _nothing
     world.coevolve_save_state, world._save_state = world._save_state, _nothing
     guard.watch(world, world.coevolve_calls)
@@ -62,10 +64,26 @@ def shorten(text: str, limit: int) -> str:
     return f"{text[:limit]}\n[output shortened: {len(text) - limit} of {len(text)} characters left out]"
 
 
+@contextlib.contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Interrupt the code after that much processor time (0: never), unlike the engine's own limit whatever else the machine is doing."""
+
+    def interrupt(_number: int, _frame: Any) -> None:
+        raise TimeoutError(f"Execution took more than {seconds:g} seconds of processor time.")
+
+    signal.signal(signal.SIGPROF, interrupt)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+
+
 class World:
     """Answers the operations of one episode."""
 
-    def __init__(self) -> None:
+    def __init__(self, guards: Sequence[str]) -> None:
+        self.guards = list(guards)
         self.world: Any = None
         self.limit = MAX_OUTPUT
 
@@ -79,12 +97,14 @@ class World:
             "datetime": task.datetime.isoformat(),
             "supervisor": {name: getattr(who, name) for name in ("first_name", "last_name", "email", "phone_number")},
             "apps": dict(task.app_descriptions),
+            "guards": self.guards,
         }
 
     def execute(self, request: dict[str, Any]) -> Any:
         calls: list[guard.Call] = self.world.coevolve_calls
         calls.clear()
-        output = clean(self.world.execute(clean(request["code"])))
+        with at_most(float(request.get("cpu", 0.0))):
+            output = clean(self.world.execute(clean(request["code"])))
         failed = output.startswith(_FAILED)
         error = output.rstrip().rsplit("\n", 1)[-1][:500] if failed else None
         return {"output": shorten(output, self.limit), "error": error, "calls": list(calls), "completed": self.completed()}
@@ -119,11 +139,14 @@ class World:
 OPERATIONS = ("open", "execute", "diff", "save", "trace")
 
 
-def serve(channel: socket.socket) -> None:
-    """Answer requests until the server hangs up. A failed operation is answered as such; the process goes on."""
+def serve(channel: socket.socket, guards: Sequence[str]) -> None:
+    """Answer requests until the server hangs up; `guards` names what confines this process.
+
+    A failed operation is answered as such, and the process goes on.
+    """
     sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - lives as long as the process
     gc.freeze()
-    world = World()
+    world = World(guards)
     reader: BinaryIO = channel.makefile("rb")
     while (request := wire.read(reader)) is not None:
         channel.sendall(wire.encode(answer(world, request)))

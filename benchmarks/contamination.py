@@ -1,0 +1,81 @@
+"""What the pool's door lets in of a teacher that paraphrases one task for ever, and of one that was fed with the held-out split.
+
+    python benchmarks/contamination.py [--env desk bfcl] [--tasks 40] [--seed 0] [--door minimal execution]
+
+The first: 100 paraphrases of one train task (courtesy, synonyms, order, half of them with useless calls), into a pool without that task;
+for each of TASKS tasks, by how much the pool grows. The second: each of TASKS held-out tasks verbatim, in other words, its calls under
+another request, and other calls to the same end; into a pool of all train tasks. Prints admissions and reasons.
+"""
+
+import argparse
+import importlib.util
+import random
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from coevolve import TaskPool
+from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
+from coevolve.environments.desk import Desk, DeskOptions
+from coevolve.plugins.validators.execution import Execution, ExecutionOptions
+from coevolve.plugins.validators.minimal import Minimal, MinimalOptions
+from coevolve.plugins.validators.safety import Safety, SafetyOptions
+from coevolve.testing import make_feedback
+
+DOORS: dict[str, Any] = {
+    "safety": lambda: Safety(SafetyOptions()),
+    "minimal": lambda: Minimal(MinimalOptions()),
+    "execution": lambda: Execution(ExecutionOptions()),
+}
+ENVIRONMENTS: dict[str, Any] = {"desk": lambda: Desk(DeskOptions()), "bfcl": lambda: Bfcl(BfclOptions())}
+
+
+def paraphrasing() -> Any:
+    """tests/validators/paraphrase.py, which the tests use too."""
+    spec = importlib.util.spec_from_file_location("paraphrase", Path(__file__).parent.parent / "tests/validators/paraphrase.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["paraphrase"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--env", nargs="+", default=list(ENVIRONMENTS), choices=list(ENVIRONMENTS))
+    parser.add_argument("--tasks", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--door", nargs="+", default=["minimal", "execution"], choices=list(DOORS))
+    given = parser.parse_args()
+    teachers = paraphrasing()
+    for name in given.env:
+        environment, rng = ENVIRONMENTS[name](), random.Random(given.seed)
+        train, held_out = environment.tasks("train"), environment.tasks("test")
+        reasons, grown, began = Counter[str](), Counter[int](), time.perf_counter()
+        for task in rng.sample(list(train), min(given.tasks, len(train))):
+            pool = TaskPool(tuple(other for other in train if other is not task))
+            door = [DOORS[validator]() for validator in given.door]
+            found = teachers.AlwaysTheSame(task).synthesize(make_feedback(train), environment, rng)
+            after, judged = teachers.tally(door, environment, found, pool, held_out)
+            grown[len(after) - len(pool)] += 1
+            reasons.update(reason for _, reason in judged)
+        print(f"{name}: one task for ever: {total(reasons)} candidates; tasks by growth of the pool {dict(sorted(grown.items()))}", end="")
+        print(f"; {dict(reasons.most_common())}; {time.perf_counter() - began:.0f} s", flush=True)
+        door = [DOORS[validator]() for validator in given.door]
+        fed, began = rng.sample(list(held_out), min(given.tasks, len(held_out))), time.perf_counter()
+        found = teachers.Leaking(fed, train).synthesize(make_feedback(train), environment, rng)
+        _, judged = teachers.tally(door, environment, found, TaskPool(tuple(train)), held_out)
+        for kind in teachers.LEAKS:
+            by = Counter(reason for of, reason in judged if of == kind)
+            print(f"{name}: held-out, {kind}: {by['accepted']} of {total(by)} admitted; {dict(by.most_common())}")
+        print(f"{name}: {time.perf_counter() - began:.0f} s", flush=True)
+
+
+def total(counts: Counter[str]) -> int:
+    return sum(counts.values())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""Candidates of the noisy teacher without training, and what each door makes of them (see noisy_teacher.py).
+
+The teacher explores around real rollouts: eight of the shipped policy for each task, boundary signals where they are mixed or fail. That
+policy is also who tries the candidates in the solve check.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import define, field
+
+from coevolve import CandidateTask, RolloutGroup, Sampling, Signal, TaskPool, TeacherCall
+from coevolve.core.clock import Clock
+from coevolve.core.episodes import Limits, Roller
+from coevolve.environments.desk import Desk, DeskOptions
+from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
+from coevolve.plugins.validators.execution import Execution, ExecutionOptions
+from coevolve.plugins.validators.minimal import Minimal, MinimalOptions
+from coevolve.plugins.validators.solvable import Solvable, SolvableOptions
+from coevolve.synthesizers.teacher import Teacher
+from coevolve.synthesizers.teacher.options import TeacherOptions
+from coevolve.testing import make_feedback
+
+NEW_TOKENS = 48
+
+
+@define
+class Kept:
+    """A journal in memory."""
+
+    made: list[TeacherCall] = field(factory=list)
+
+    def recall(self, key: str, request: Mapping[str, Any]) -> tuple[TeacherCall, ...]:
+        return ()
+
+    def record(self, call: TeacherCall) -> None:
+        self.made.append(call)
+
+    def calls(self) -> tuple[TeacherCall, ...]:
+        return tuple(self.made)
+
+    def tell(self, text: str) -> None:
+        print(text)
+
+
+def judged(
+    url: str,
+    teacher: Mapping[str, Any],
+    arms: Mapping[str, Sequence[str]],
+    grounded: Sequence[str],
+    attempts: int,
+    count: int,
+    rng: random.Random,
+) -> tuple[Counter[str], dict[str, tuple[Counter[str], Counter[str]]]]:
+    """Candidates by kind; by door, what it admitted by kind and refused by reason."""
+    desk = Desk(DeskOptions(train=count))
+    train, held_out = desk.tasks("train"), desk.tasks("test")
+    policy, roller = TransformersPolicy(TransformersOptions()), Roller(desk, Limits(), Clock())
+
+    def tried(task: Any, number: int, temperature: float) -> RolloutGroup:
+        return roller.roll(policy, [task], number, Sampling(temperature, NEW_TOKENS, rng.getrandbits(31)), 10)[0]
+
+    groups = roller.roll(policy, list(train), 8, Sampling(1.0, NEW_TOKENS, rng.getrandbits(31)), 10)
+    signals = [Signal("boundary", group.task.id, 10, 1.0, {"scores": list(group.scores)}) for group in groups]
+    options = {key: value for key, value in teacher.items() if key != "name"} | {"explorations": count}
+    synthesizer = Teacher(TeacherOptions(**options, base_url=url))
+    synthesizer.bind_journal(Kept())
+    found = list(synthesizer.synthesize(make_feedback(train, groups, signals, iteration=10), desk, rng))
+    results = {}
+    for arm, names in arms.items():
+        doors: dict[str, Any] = {
+            "minimal": Minimal(MinimalOptions()),
+            "execution": Execution(ExecutionOptions(grounding=arm in grounded)),
+            "solvable": Solvable(SolvableOptions(attempts=attempts)),
+        }
+        doors["solvable"].bind_attempts(tried)
+        results[arm] = _through([doors[name] for name in names], found, desk, TaskPool(tuple(train)), held_out)
+    roller.close()
+    return Counter(candidate.task.intent for candidate in found), results
+
+
+def _through(doors: Sequence[Any], found: Sequence[CandidateTask], desk: Any, pool: TaskPool, held_out: Any) -> Any:
+    passed, reasons = Counter[str](), Counter[str]()
+    for candidate in found:
+        task, kind, verdict = candidate.task, candidate.task.intent, candidate.refused
+        for door in doors if verdict is None else ():
+            verdict = door.validate(CandidateTask(task), desk, pool, held_out)
+            if not verdict.accepted:
+                break
+            task = verdict.task or task
+        if verdict is not None and not verdict.accepted:
+            reasons[str(verdict.reason)] += 1
+        else:
+            passed[kind] += 1
+            pool = pool.with_tasks([task])
+    return passed, reasons

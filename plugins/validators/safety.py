@@ -1,0 +1,91 @@
+"""The safety filter: refuses requests that ask for harm, by a list of patterns and, where one is configured, a moderation endpoint.
+
+    [validators]
+    names = ["safety", "minimal", "execution"]
+
+    [validators.safety]
+    patterns = ['\\bwire\\b.*\\boffshore\\b']
+
+    [validators.safety.moderation]
+    base_url = "https://api.openai.com/v1"
+
+Neither can accept anything: what passes has still to earn its place by execution.
+"""
+
+import importlib.util
+import re
+from collections.abc import Sequence
+from typing import ClassVar
+
+from attrs import Attribute, field, frozen
+
+from coevolve import CandidateTask, Environment, Journal, Task, TaskPool, UserError, Verdict, hookimpl
+
+from .harm import Patterns
+from .moderation import ModerationOptions, Unavailable, moderate
+from .reasons import Reason
+
+
+def _expressions(instance: object, attribute: "Attribute[tuple[str, ...]]", value: tuple[str, ...]) -> None:
+    for text in value:
+        try:
+            re.compile(text)
+        except re.error as error:
+            raise ValueError(f"'patterns' must be regular expressions: {text!r}: {error}") from None
+
+
+@frozen
+class SafetyOptions:
+    """Options of the safety filter."""
+
+    defaults: bool = True
+    """Whether the list in harm.py is used."""
+    patterns: tuple[str, ...] = field(default=(), validator=_expressions)
+    """Regular expressions of more that is refused, searched for in the request without case."""
+    moderation: ModerationOptions = field(factory=ModerationOptions)
+    """The endpoint that is asked about what no pattern refuses."""
+
+
+class Safety:
+    """Refuses what asks for harm."""
+
+    name: ClassVar[str] = "safety"
+    Options: ClassVar[type] = SafetyOptions
+
+    def __init__(self, options: SafetyOptions) -> None:
+        missing = [name for name in ("openai", "tenacity") if importlib.util.find_spec(name) is None]
+        if options.moderation.base_url and missing:
+            raise UserError(f"validators.safety.moderation needs {' and '.join(missing)}: pip install 'coevolve[teacher]'")
+        self.options = options
+        self._patterns = Patterns(options.defaults, options.patterns)
+        self._journal: Journal | None = None
+
+    def bind_journal(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
+        task = candidate.task
+        text = task.query if task.intent in task.query else f"{task.query}\n\n{task.intent}"
+        if found := self._patterns.find(text):
+            return Verdict(False, Reason.HARMFUL, found)
+        if self.options.moderation.base_url:
+            return self._moderated(task, text)
+        return Verdict(True, "accepted")
+
+    def _moderated(self, task: Task, text: str) -> Verdict:
+        options, iteration = self.options.moderation, task.origin.iteration
+        if self._journal is None:
+            raise UserError('validator "safety" needs bind_journal before it asks a moderation endpoint')
+        try:
+            found = moderate(options, self._journal, f"{iteration}/moderate/{task.id}", iteration, text)
+        except Unavailable as error:
+            self._journal.tell(f"the moderation endpoint did not answer: {error}")
+            if options.fail_closed:
+                return Verdict(False, Reason.ENVIRONMENT_ERROR, f"moderation: {error}")
+            return Verdict(True, "accepted", f"not moderated: {error}")
+        return Verdict(False, Reason.HARMFUL, f"moderation: {', '.join(found)}") if found else Verdict(True, "accepted")
+
+
+@hookimpl
+def coevolve_validators() -> list[type[Safety]]:
+    return [Safety]

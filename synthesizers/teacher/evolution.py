@@ -1,0 +1,206 @@
+"""One evolution by a teacher: reflection, re-exploration and abstraction for each signal, several explorations at once.
+
+Explorations run in waves of `concurrency`; a wave is complete before its candidates are yielded, in the order of the explorations'
+numbers. So the order never depends on which answer comes first, no call is under way and no connection open while candidates are
+validated, and what a replay asks is what the run asked.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import define, field, frozen
+
+from coevolve import (
+    CandidateTask,
+    CoevolveError,
+    Environment,
+    ExplorationContext,
+    Feedback,
+    InfrastructureFault,
+    Origin,
+    Step,
+    Task,
+    Tool,
+    Verdict,
+)
+
+from . import rendering, schemas
+from .abstraction import realise
+from .asking import Asking, BudgetSpent, TeacherFault
+from .assignments import Assignment
+from .exploration import KEPT, Exploration
+from .options import TeacherOptions
+from .parsing import Reason, Reflection, Wanted, code_of, read_candidates
+from .prompts import Prompts
+from .questions import Questions
+from .reflection import context_of, reflect
+
+NAME = "teacher"
+
+
+@frozen
+class Found:
+    """What one exploration came to. `fault` says what ended it early; `spent` that it was the run's or the evolution's budget."""
+
+    candidates: tuple[CandidateTask, ...]
+    asked: int
+    unreadable: int
+    fault: str | None = None
+    spent: bool = False
+
+
+@define
+class Evolution:
+    """The explorations of one evolution. `calls` is how many questions they may ask in all (None: no limit)."""
+
+    options: TeacherOptions
+    asking: Asking
+    feedback: Feedback
+    environment: Environment
+    calls: int | None
+    tools: Mapping[str, Tool] = field(init=False)
+    notes: str = field(init=False)
+    several: bool = field(init=False)
+    tally: Counter[str] = field(factory=Counter)
+    """What came of the explorations, for the user: faults, unreadable replies."""
+
+    def __attrs_post_init__(self) -> None:
+        description = self.environment.describe()
+        self.tools, self.notes = {tool.name: tool for tool in description.tools}, description.notes
+        self.several = any(action.turn for task in self.feedback.pool for action in task.solution)
+
+    def run(self, assignments: Sequence[Assignment]) -> Iterator[CandidateTask]:
+        """Candidates, refused ones among them. Raises UserError and TooManyFaults; other faults end an exploration alone."""
+        waiting = list(assignments)
+        while waiting and (size := self._wave(len(waiting))):
+            share = None if self.calls is None else self.calls // size
+            wave, waiting = waiting[:size], waiting[size:]
+            results = asyncio.run(self._explore(wave, share))
+            for found in results:
+                self._count(found)
+            for found in results:
+                yield from found.candidates
+            if any(found.spent for found in results):
+                break
+        self.tally["not begun for want of calls"] += len(waiting)
+
+    def told(self) -> str | None:
+        """One line on what went wrong in this evolution, None when nothing did."""
+        told = [f"{count} {what}" for what, count in sorted(self.tally.items()) if count and what != "explorations"]
+        if not told:
+            return None
+        return f"teacher, evolution at {self.feedback.iteration}: of {self.tally['explorations']} explorations: {'; '.join(told)}"
+
+    def _wave(self, waiting: int) -> int:
+        """How many explorations to begin: as many as run at once, and as the calls that are left allow; one that has less than it could
+        use is better than none, as long as a call can be explored and abstracted."""
+        size = min(waiting, self.options.concurrency)
+        if self.calls is None:
+            return size
+        whole = self.options.rounds * self.options.steps + 1 + self.options.use_signals
+        if self.calls < KEPT + 1 + self.options.use_signals:
+            return 0
+        return min(size, max(1, self.calls // whole))
+
+    def _count(self, found: Found) -> None:
+        if self.calls is not None:
+            self.calls -= found.asked
+        self.tally["explorations"] += 1
+        self.tally["unreadable replies"] += found.unreadable
+        if found.fault:
+            self.tally[found.fault] += 1
+
+    async def _explore(self, wave: Sequence[Assignment], share: int | None) -> list[Found]:
+        try:
+            results = await asyncio.gather(*(self._one(assignment, share) for assignment in wave), return_exceptions=True)
+        finally:
+            await self.asking.aclose()
+        for result in results:  # the first by number, so that a run and its replay fail alike
+            if isinstance(result, BaseException):
+                raise result
+        return [result for result in results if isinstance(result, Found)]
+
+    async def _one(self, assignment: Assignment, share: int | None) -> Found:
+        options, number = self.options, assignment.number
+        questions = Questions(self.asking, self.feedback.iteration, number, options.reasks, options.max_tokens, share)
+        offered, prompts = self._prompts(assignment)
+        made: tuple[CandidateTask, ...] = ()
+        exploration = Exploration(self.environment, self.tools, assignment.task, prompts, questions)
+        fault: TeacherFault | InfrastructureFault | None = None
+        try:
+            others = [group for group in self.feedback.groups if group.task.id != assignment.task.id]
+            reflection = await reflect(questions, prompts, assignment, others)
+            try:
+                await exploration.run(prompts.explore(reflection), offered)
+            except BudgetSpent:
+                raise
+            except InfrastructureFault as stopped:  # what was explored until then may still make tasks
+                fault = stopped
+            if any(step.error is None for step in exploration.steps):
+                made = await self._abstract(assignment, prompts, questions, reflection, exploration.steps)
+        except InfrastructureFault as stopped:
+            fault = stopped
+        spent = isinstance(fault, BudgetSpent)
+        text = None if fault is None else "out of calls" if spent else _line(fault)
+        return Found(made, len(questions.keys), questions.unreadable, text, spent and questions.left != 0)
+
+    def _prompts(self, assignment: Assignment) -> tuple[Sequence[Tool], Prompts]:
+        """The tools that are told, those in the rollouts and the solution first, and the prompts that tell them."""
+        options, task = self.options, assignment.task
+        shown = [step.action.name for group in assignment.groups for t in group.trajectories for step in t.steps]
+        names = list(dict.fromkeys(name for name in [*(a.name for a in task.solution), *shown] if name in self.tools))
+        offered = rendering.relevant(list(self.tools.values()), names, options.max_tools)
+        told = rendering.tools(list(self.tools.values()), names, options.max_tools, 3 * options.context_chars // 10)
+        return offered, Prompts.of(options, self.notes, told, task, self.several)
+
+    async def _abstract(
+        self, assignment: Assignment, prompts: Prompts, questions: Questions, reflection: Reflection | None, steps: Sequence[Step]
+    ) -> tuple[CandidateTask, ...]:
+        options = self.options
+        messages = prompts.abstract(reflection, rendering.steps(steps, prompts.room(reflection)))
+        used = [self.tools[name] for name in dict.fromkeys(step.action.name for step in steps) if name in self.tools]
+        schema = schemas.candidates(used, len(steps), options.candidates, self.several, options.queries)
+        bad: list[str] = []
+
+        def read(reply: str) -> list[Wanted] | None:
+            good, why = read_candidates(reply, options.queries)
+            bad.extend(why)
+            return None if why == [Reason.UNREADABLE] else good
+
+        good = await questions.ask("abstract", "", messages, schema, read) or []
+        refused = [one for one in bad if code_of(one) not in (Reason.NONE, Reason.UNREADABLE)]
+        context = context_of(assignment, reflection)
+        return await asyncio.to_thread(self._candidates, assignment, context, questions.keys, steps, good, refused)
+
+    def _candidates(
+        self,
+        assignment: Assignment,
+        context: ExplorationContext,
+        keys: Sequence[str],
+        steps: Sequence[Step],
+        good: Sequence[Wanted],
+        bad: Sequence[str],
+    ) -> tuple[CandidateTask, ...]:
+        made: list[CandidateTask] = []
+        signal = assignment.signal.id if assignment.signal else None
+        detail = {"exploration": assignment.number, "explored": len(steps), "targets": list(context.targets)}
+        origin = Origin(NAME, self.feedback.iteration, signal, (assignment.task.id,), detail)
+        start = assignment.task
+        found: list[Wanted | str] = [*good, *bad]
+        for one in found:
+            task_id = f"{NAME}-{self.feedback.iteration}-{assignment.number}-{len(made)}"
+            task: Task | str = (
+                one if isinstance(one, str) else realise(one, start, steps, self.environment, task_id, origin, self.options.queries)
+            )
+            verdict = None
+            if isinstance(task, str):
+                verdict = Verdict(False, code_of(task), task.partition(":")[2].strip())
+                query, intent = ("", "") if isinstance(one, str) else (one.query, one.intent)
+                task = Task(task_id, start.environment, query, intent, (), dict(start.payload), origin)
+            made.append(CandidateTask(task, context, tuple(steps), tuple(keys), verdict))
+        return tuple(made)
+
+
+def _line(fault: CoevolveError) -> str:
+    return " ".join(str(fault).split("\n", 1)[0].split())[:300]

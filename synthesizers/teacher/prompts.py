@@ -1,0 +1,185 @@
+"""What a teacher is told, in messages. Short and concrete, for models from a hundred million weights upwards.
+
+The stable part comes first (the environment and its tools, the same in every request of an exploration), so that a server that caches
+prefixes computes it once. Replies are JSON whose shape each request shows, with or without structured output.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from coevolve import Action, Message, Signal, Step, Task
+
+from . import rendering
+from .options import TeacherOptions
+from .parsing import Reflection
+
+KINDS = {
+    "forgetting": "The agent solved this task lately and fails it now.",
+    "boundary": "The agent sometimes solves this task and sometimes fails it.",
+    "rare": "The agent did something here that it hardly ever does.",
+}
+"""A signal's kind in words (paper, section on signals)."""
+
+AGAIN = "That could not be read. Answer with one JSON object of the shape asked for, and nothing else."
+
+_SYSTEM = """You make practice tasks for an agent that works with tools.
+
+The environment:
+{notes}
+
+Its tools:
+{tools}
+
+The notes above are for the agent. You answer with one JSON object and nothing else."""
+
+_REFLECT = """The agent was given this task:
+{query}
+
+{why}
+{evidence}
+
+Find the weakness behind it. Answer with one JSON object of four fields:
+"weakness": where the agent goes wrong or wavers, with the names of the tools;
+"why": the likely cause;
+"tries": a list of one to three things to try in the environment, each a chain of tools by name;
+"variant": what a new task must need so that it trains the same skill in another way."""
+
+_EXPLORE = """Explore the environment, call by call. It is as at the beginning of this task:
+{query}
+
+{context}
+
+Each message of yours is one JSON object for one call: "thought" says what you want to find out, "action" has the "tool" and its
+"arguments", as in
+{example}
+Take values from the task, from the list of tools or from what a tool returned before. A call that fails tells you something too. The tool
+"stop" ends a round. A round has at most {steps} calls.
+
+Round 1 of {rounds}. Your first call?"""
+
+_ROUND = "Round {number} of {rounds}: the environment is as at the beginning again. Try what you have not tried yet. Your first call?"
+
+_ABSTRACT = """These calls were made in the environment, beginning where this task begins:
+{query}
+
+{context}
+
+{steps}
+
+Make {count} new tasks of them that the agent can be trained on. Each needs calls that depend on each other, and differs from the task
+above and from the others. The solution names the calls above by their numbers, in order, failed ones left out. Answer with one JSON
+object of this shape:
+{shape}"""
+
+
+@frozen
+class Prompts:
+    """The messages of one exploration. `system` is what all of them begin with."""
+
+    options: TeacherOptions
+    system: str
+    task: Task
+    several: bool
+    """Whether tasks have several user turns."""
+
+    @classmethod
+    def of(cls, options: TeacherOptions, notes: str, tools: str, task: Task, several: bool) -> "Prompts":
+        return cls(options, _SYSTEM.format(notes=rendering.cut(notes, options.context_chars // 10), tools=tools), task, several)
+
+    def reflect(self, signal: Signal, evidence: str) -> list[Message]:
+        told = rendering.cut(json.dumps(dict(signal.evidence), sort_keys=True), 300)
+        why = KINDS.get(signal.kind, f"The signal {signal.kind!r} says: {told}")
+        return self._ask(_REFLECT.format(query=self._query, why=why, evidence=evidence))
+
+    def explore(self, reflection: Reflection | None) -> list[Message]:
+        options = self.options
+        first = next(iter(self.task.solution), Action("NAME", {"ARGUMENT": "VALUE"}))
+        example = wanted("what this returns", first.name, first.arguments)
+        if len(example) > 300:
+            example = wanted("what this returns", "NAME", {"ARGUMENT": "VALUE"})
+        told = {"rounds": options.rounds, "steps": options.steps, "example": example}
+        return self._ask(_EXPLORE.format(query=self._query, context=context(reflection, options.context_chars), **told))
+
+    def next_round(self, number: int) -> str:
+        return _ROUND.format(number=number, rounds=self.options.rounds)
+
+    def abstract(self, reflection: Reflection | None, steps: str) -> list[Message]:
+        told = _ABSTRACT.format(
+            query=self._query,
+            context=context(reflection, self.options.context_chars),
+            steps=steps,
+            count=self.options.candidates,
+            shape=_shape(self.options.queries, self.several),
+        )
+        return self._ask(told)
+
+    @property
+    def _query(self) -> str:
+        return rendering.cut(self.task.query, self.options.context_chars // 10)
+
+    def _ask(self, text: str) -> list[Message]:
+        return [{"role": "system", "content": self.system}, {"role": "user", "content": text}]
+
+    def room(self, reflection: Reflection | None = None) -> int:
+        """Characters that a request has left for evidence or steps, beside all else that stands in it."""
+        return limit(self.options) - len(self.system) - len(self._query) - len(context(reflection, self.options.context_chars)) - 900
+
+
+def limit(options: TeacherOptions) -> int:
+    """Characters of a request that may be followed by an unreadable reply and the wish for another one."""
+    return options.context_chars - shown_again(options) - len(AGAIN)
+
+
+def shown_again(options: TeacherOptions) -> int:
+    """Characters that are shown again of a reply that could not be read."""
+    return options.context_chars // 20
+
+
+def context(reflection: Reflection | None, chars: int) -> str:
+    """The exploration context in words, in a sixth of the `chars` of a request."""
+    if reflection is None:
+        return "No weakness is named: look for what the environment offers."
+    weakness, why, variant = (rendering.cut(text, chars // 36) for text in (reflection.weakness, reflection.why, reflection.variant))
+    tries = "\n".join(f"- {rendering.cut(one, chars // 72)}" for one in list(dict.fromkeys(reflection.tries))[:6])
+    return f"The agent's weakness: {weakness}\nWhy: {why}\nTo try:\n{tries}\nA new task must need: {variant}"
+
+
+def observed(step: Step, number: int, chars: int) -> str:
+    """What the teacher is told about its call."""
+    if step.error is not None:
+        return f"Call {number} failed: {rendering.cut(step.error, chars)}"
+    return f"Call {number} returned: {rendering.cut(step.observation, chars)}"
+
+
+def wanted(thought: str, tool: str, arguments: Mapping[str, Any]) -> str:
+    """A call in the shape that was asked for."""
+    told = {"thought": rendering.cut(thought, 200), "action": {"tool": tool, "arguments": dict(arguments)}}
+    return json.dumps(told, ensure_ascii=False)
+
+
+def fitted(head: Sequence[Message], talk: Sequence[Message], chars: int) -> list[Message]:
+    """`head` and as much of the newest `talk` (replies and answers in turn) as `chars` allow; what is missing is said where it was."""
+    size = sum(len(message["content"]) for message in (*head, *talk))
+    left_out = 0
+    while size > chars and left_out + 2 < len(talk):
+        size -= sum(len(message["content"]) for message in talk[left_out : left_out + 2])
+        left_out += 2
+    kept = [dict(message) for message in talk[left_out:]]
+    if not left_out:
+        return [*head, *kept]
+    *before, last = head
+    note = f"({left_out // 2} earlier calls and their answers are left out here.)"
+    return [*before, {**last, "content": f"{last['content']}\n\n{note}"}, *kept]
+
+
+def _shape(queries: str, several: bool) -> str:
+    words = '"intent": "what it is for"'
+    if queries == "teacher" and several:
+        turn = '{"request": "what the user says, with every value that is needed", "solution": [1]}'
+        return f'{{"candidates": [{{{words}, "turns": [{turn}, {{"request": "...", "solution": [2, 3]}}]}}]}}'
+    if queries == "teacher":
+        words += ', "query": "the request in the user\'s words, with every value that is needed and no tool\'s name"'
+    return f'{{"candidates": [{{{words}, "solution": [1, 2]}}]}}'

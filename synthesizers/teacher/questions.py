@@ -1,0 +1,57 @@
+"""Asking until a reply can be read: an unreadable one is asked for again a bounded number of times, then given up."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from attrs import define, field
+
+from coevolve import Message
+
+from . import prompts, rendering
+from .asking import Asking, BudgetSpent
+
+T = TypeVar("T")
+
+
+@define
+class Questions:
+    """The questions of one exploration. `left` is how many it may still ask (None: no limit); `keys` are those of the calls it made."""
+
+    asking: Asking
+    iteration: int
+    number: int
+    reasks: int
+    max_tokens: int
+    left: int | None = None
+    keys: list[str] = field(factory=list)
+    unreadable: int = 0
+    """Replies that could not be read."""
+
+    async def ask(
+        self,
+        purpose: str,
+        place: str,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any],
+        read: Callable[[str], T | None],
+    ) -> T | None:
+        """What `read` makes of the reply; None when it could make nothing of any. Raises TeacherFault."""
+        key = f"{self.iteration}/{purpose}/{self.number}{place}"
+        for again in range(self.reasks + 1):
+            if self.left is not None:
+                if self.left <= 0:
+                    raise BudgetSpent("this exploration has used up its share of the calls")
+                self.left -= 1
+            asked = f"{key}/again{again}" if again else key
+            self.keys.append(asked)
+            # A reply that was cut off is the likeliest unreadable one, so there is more room the second time.
+            reply = await self.asking.ask(
+                asked, self.iteration, purpose, messages, schema, max_tokens=2 * self.max_tokens if again else None
+            )
+            if (found := read(reply)) is not None:
+                return found
+            self.unreadable += 1
+            if not again:
+                shown = rendering.cut(reply, prompts.shown_again(self.asking.options))
+                messages = [*messages, {"role": "assistant", "content": shown}, {"role": "user", "content": prompts.AGAIN}]
+        return None

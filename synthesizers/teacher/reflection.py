@@ -1,0 +1,30 @@
+"""Reflection: what the signal and the trajectories say about the agent becomes an exploration context (paper, section 3)."""
+
+from collections.abc import Sequence
+
+from coevolve import ExplorationContext, RolloutGroup
+
+from . import schemas
+from .assignments import Assignment
+from .evidence import evidence
+from .parsing import Reflection, read_reflection
+from .prompts import Prompts
+from .questions import Questions
+
+
+async def reflect(questions: Questions, prompts: Prompts, assignment: Assignment, others: Sequence[RolloutGroup]) -> Reflection | None:
+    """The teacher's reflection on a signal; None without a signal, or when no reply can be read. Raises TeacherFault."""
+    if assignment.signal is None:
+        return None
+    shown = evidence(assignment.signal, assignment.groups, others, prompts.room())
+    messages = prompts.reflect(assignment.signal, shown)
+    return await questions.ask("reflect", "", messages, schemas.REFLECTION, read_reflection)
+
+
+def context_of(assignment: Assignment, reflection: Reflection | None) -> ExplorationContext:
+    """The exploration context, as it is kept with the tasks that come of it."""
+    if reflection is None:
+        weakness = "none: exploration at random" if assignment.signal is None else "not told: no reflection could be read"
+        return ExplorationContext(assignment.signal, weakness)
+    weakness = f"{reflection.weakness} (why: {reflection.why})" if reflection.why else reflection.weakness
+    return ExplorationContext(assignment.signal, weakness, tuple(dict.fromkeys(reflection.tries)))

@@ -1,0 +1,66 @@
+"""The teacher (paper, section 3): an LLM reflects on the rollouts behind each signal, explores the environment again with that in mind, and
+turns what it found into tasks.
+
+The paper's arms are options: `use_signals = false` explores at random, without reflection; `provider = "policy"` lets the policy in
+training be its own teacher. Nothing that a teacher says is believed: candidates are carried out here, and judged by the validators.
+"""
+
+import random
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from coevolve import CandidateTask, Chat, Environment, Feedback, Journal
+
+from .assignments import assignments
+from .options import TeacherOptions, call_cap, estimate, missing_key
+
+if TYPE_CHECKING:
+    from .asking import Asking
+
+
+class Teacher:
+    """Explores around the signals with an LLM."""
+
+    name: ClassVar[str] = "teacher"
+    Options: ClassVar[type] = TeacherOptions
+
+    def __init__(self, options: TeacherOptions) -> None:
+        self.options = options
+        self._journal: Journal | None = None
+        self._chat: Chat | None = None
+        self._asking: Asking | None = None
+
+    def bind_journal(self, journal: Journal) -> None:
+        self._journal = journal
+        if text := missing_key(self.options):
+            journal.tell(f"{text} (a replay needs none)")
+
+    def bind_chat(self, chat: Chat) -> None:
+        self._chat = chat
+
+    def estimate(self, evolutions: int, wanted: int) -> str:
+        return estimate(self.options, evolutions)
+
+    def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
+        from .asking import Asking
+        from .evolution import Evolution
+
+        if self._journal is None:
+            raise RuntimeError("bind_journal comes before synthesize")
+        self._asking = self._asking or Asking(self.options, self._journal, self._chat)
+        self._asking.begin(feedback.iteration)
+        evolution = Evolution(self.options, self._asking, feedback, environment, self._calls(feedback.iteration))
+        try:
+            yield from evolution.run(assignments(feedback, self.options, rng))
+        finally:
+            if text := evolution.told():
+                self._journal.tell(text)
+
+    def _calls(self, iteration: int) -> int | None:
+        """How many calls this evolution may make; None without a limit. It counts those of earlier evolutions alone, so that one that is
+        done again after a resume is shared out the same."""
+        assert self._journal is not None
+        limits = [self.options.calls_per_evolution] if self.options.calls_per_evolution else []
+        if (cap := call_cap(self.options)) is not None:
+            limits.append(max(0, cap - sum(call.iteration < iteration and call.sent for call in self._journal.calls())))
+        return min(limits) if limits else None
