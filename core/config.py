@@ -95,10 +95,14 @@ class Config:
     """The environment's split that D_0 and synthesis start from."""
     step_timeout: float = field(default=30.0, validator=gt(0))
     """Seconds for one call into the environment; past it the rollout is an infrastructure fault."""
+    wave: int = field(default=0, validator=ge(0))
+    """Rollouts of a process at once (0: all); fewer hold a smaller cache of keys and values, and take longer."""
     workers: int = field(default=1, validator=ge(1))
     """Threads that call the environment."""
     fault_limit: float = field(default=0.5, validator=and_(gt(0), le(1)))
     """Share of infrastructure faults among an iteration's rollouts, in (0, 1]; more than that stops the run (resumable)."""
+    process_timeout: float = field(default=3600.0, validator=gt(0))
+    """Seconds that the processes of a run wait for each other (the first one's synthesis included); past it the run stops, resumable."""
     stalled_after: int = field(default=5, validator=ge(1))
     """Iterations in a row without unequal scores in any group before the run says why it learns nothing."""
     replay: str = ""

@@ -164,7 +164,7 @@ def run_eval(
     policy: Any = registry.component("policy", config.policy.name)(config.policy.options)
     if isinstance(policy, NeedsEnvironment):
         policy.bind(environment)
-    roller = Roller(environment, Limits(config.max_completions, config.step_timeout, config.workers), Clock())
+    roller = Roller(environment, Limits(config.max_completions, config.step_timeout, config.workers, config.wave), Clock())
     held_out = tasks_of(environment, config.evaluation.split)
     try:
         report = evaluate(roller, policy, held_out, mode, config, count=tasks, samples=samples, seeds=seeds)
