@@ -32,6 +32,14 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[Machine]:
     return found
 
 
+@pytest.fixture
+def unopened(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """BFCL without its data, whose tasks take seconds to read."""
+    bfcl = registry.component("environment", "bfcl")
+    monkeypatch.setattr(bfcl, "doctor", classmethod(lambda cls: ["no data"]))
+    monkeypatch.setattr(bfcl, "tasks", lambda self, split: pytest.fail("it was opened"))
+
+
 def made(registry: Registry, recipe: str, *sets: str) -> Plan:
     return plan(load_config(registry, recipe, sets=sets), registry)
 
@@ -63,16 +71,15 @@ def test_counts_follow_the_settings(registry: Registry, here: list[Machine]) -> 
     assert line(tried, "attempts by a policy") == "attempts by a policy at candidates: at most 1,920"
 
 
-def test_a_benchmark_without_its_data_is_planned_too(registry: Registry, here: list[Machine], monkeypatch: pytest.MonkeyPatch) -> None:
-    bfcl = registry.component("environment", "bfcl")
-    monkeypatch.setattr(bfcl, "doctor", classmethod(lambda cls: ["no data"]))
-    monkeypatch.setattr(bfcl, "tasks", lambda self, split: pytest.fail("it was opened"))
+@pytest.mark.usefixtures("unopened")
+def test_a_benchmark_without_its_data_is_planned_too(registry: Registry, here: list[Machine]) -> None:
     found = made(registry, "paper-bfcl-qwen3-4b")
     assert line(found, "environment bfcl") == "environment bfcl: no data"
     assert line(found, "environment episodes").endswith("(evaluations: all tasks of the split each time)")
     assert line(found, "initial tasks") == "initial tasks: 100"
 
 
+@pytest.mark.usefixtures("unopened")
 @pytest.mark.parametrize(
     ("recipe", "weights", "cache"),
     [
@@ -97,6 +104,7 @@ def test_the_memory_of_the_papers_runs(recipe: str, weights: float, cache: float
     assert "it may do" in line(made(registry, recipe), "this machine: a large one, 2000.0 GB")
 
 
+@pytest.mark.usefixtures("unopened")
 def test_what_the_memory_depends_on(registry: Registry, here: list[Machine]) -> None:
     def memory(*sets: str) -> Any:
         return made(registry, "paper-bfcl-qwen3-4b", *sets).memory
@@ -118,6 +126,7 @@ def test_what_the_memory_depends_on(registry: Registry, here: list[Machine]) -> 
     assert memory("policy.dtype=auto").cache == plain.cache
 
 
+@pytest.mark.usefixtures("unopened")
 def test_which_gpus_hold_a_run(registry: Registry, here: list[Machine]) -> None:
     small = made(registry, "desk").others
     assert all("RTX 4090 (24 GB)" in text for text in small)
