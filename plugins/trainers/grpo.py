@@ -17,6 +17,7 @@ ticket comes up, so an evolved pool is used by the very next iteration.
 """
 
 import importlib.util
+import inspect
 import os
 import shutil
 from collections.abc import Sequence
@@ -127,6 +128,8 @@ class Grpo:
             raise UserError(f'trainer.quantize {self.options.quantize!r} is unknown; choose "4bit", or "" for none')
         if not self.options.lora_rank:
             raise UserError('trainer.quantize "4bit" trains adapters over frozen weights: set trainer.lora_rank, such as 16')
+        if "quantize" not in inspect.signature(policy.load).parameters:
+            raise UserError(f'trainer.quantize "4bit" cannot load the model of policy {policy.name!r}: set policy.name=transformers')
         if not policy.placement[0].startswith("cuda"):
             raise UserError('trainer.quantize "4bit" needs a GPU, and policy.device is the CPU: set trainer.quantize=""')
         if importlib.util.find_spec("bitsandbytes") is None:
