@@ -27,6 +27,7 @@ from .strict import NONE, Misfit, describe, plain, structure
 __all__ = ["Chosen", "Config", "Evaluation", "PluginChoice", "dump_toml", "load_config", "plugin_choice", "recipes"]
 
 DEFAULT_RECIPE = "desk"
+DEFAULT_EXECUTOR = "threads"
 
 
 @frozen
@@ -112,6 +113,8 @@ class Config:
     sampler: Chosen
     synthesizer: Chosen | None = None
     """None (in TOML: name = "none") keeps the pool static."""
+    executor: Chosen
+    """Where the environment's work is done; the default is threads of this process."""
     signals: tuple[Chosen, ...] = Factory(tuple)
     validators: tuple[Chosen, ...] = Factory(tuple)
     """A candidate must pass all of them; none at all admits every candidate (the paper's arm without validation)."""
@@ -164,7 +167,8 @@ def _one(registry: Registry, kind: str, table: object) -> Chosen | None:
     if not isinstance(table, dict):
         raise Misfit(kind, f"{kind}: expected a table, found {describe(table)}; choose a component with {kind}.name")
     options = dict(table)
-    name = options.pop("name", NONE if kind == "synthesizer" and not options else None)
+    default = {"executor": DEFAULT_EXECUTOR, "synthesizer": None if options else NONE}
+    name = options.pop("name", default.get(kind))
     if kind == "synthesizer" and name == NONE:
         if options:
             raise Misfit(f"{kind}.{min(options)}", f'{kind} has options but {kind}.name is "none"; choose one of {_all(registry, kind)}')

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from .guard import check_split, tasks_of
 from .model import Outcome, RolloutGroup, Sampling, Task, Trajectory
 from .randomness import derive, generator
 from .registry import Registry
+from .remote import limits_for, placed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -136,13 +138,11 @@ def _means(scored: Sequence[Trajectory]) -> dict[str, float]:
 
 def run_eval(config: Config, registry: Registry, *, tasks: int = 0, mode: str = "greedy", samples: int = 1) -> EvaluationReport:
     """`coevolve eval`: build the environment and the policy of `config` and evaluate on `config.evaluation.split`."""
-    environment: Any = registry.component("environment", config.environment.name)(config.environment.options)
-    check_split(environment, config.evaluation.split)
-    policy: Any = registry.component("policy", config.policy.name)(config.policy.options)
-    if isinstance(policy, NeedsEnvironment):
-        policy.bind(environment)
-    roller = Roller(environment, Limits(config.max_completions, config.step_timeout, config.workers), Clock())
-    try:
-        return evaluate(roller, policy, tasks_of(environment, config.evaluation.split), mode, config, count=tasks, samples=samples)
-    finally:
-        roller.close()
+    with placed(config, registry) as environment:
+        check_split(environment, config.evaluation.split)
+        policy: Any = registry.component("policy", config.policy.name)(config.policy.options)
+        if isinstance(policy, NeedsEnvironment):
+            policy.bind(environment)
+        limits = limits_for(environment, Limits(config.max_completions, config.step_timeout, config.workers))
+        with closing(Roller(environment, limits, Clock())) as roller:
+            return evaluate(roller, policy, tasks_of(environment, config.evaluation.split), mode, config, count=tasks, samples=samples)

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from .errors import UserError, did_you_mean
 
-ONE = ("environment", "policy", "trainer", "sampler", "synthesizer")
+ONE = ("environment", "policy", "trainer", "sampler", "synthesizer", "executor")
 """Tables that choose one component: `name` and its options."""
 MANY = {"signals": "signal", "validators": "validator"}
 """Tables that choose several: `names`, and a table of options for each that needs one."""

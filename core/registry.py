@@ -45,6 +45,9 @@ DEFAULT_PLUGINS = (
     "coevolve.plugins.samplers.learnability",
     "coevolve.plugins.policies.transformers",
     "coevolve.plugins.policies.scripted",
+    "coevolve.plugins.executors.threads",
+    "coevolve.plugins.executors.processes",
+    "coevolve.plugins.executors.ray",
     "coevolve.plugins.reporters.live:plugin",
     "coevolve.plugins.reporters.plain:plugin",
 )

@@ -22,7 +22,7 @@ from .chat import PolicyChat
 from .checkpoints import newest_whole
 from .clock import Clock
 from .config import Chosen, Config, dump_toml, load_config
-from .contracts import NeedsChat, NeedsEnvironment, NeedsJournal, NeedsPolicy
+from .contracts import Environment, NeedsChat, NeedsEnvironment, NeedsJournal, NeedsPolicy
 from .episodes import Limits, Roller
 from .errors import CoevolveError, UserError
 from .evaluation import provenance
@@ -32,6 +32,7 @@ from .loop import Loop
 from .model import TaskPool
 from .randomness import generator
 from .registry import Registry
+from .remote import limits_for, placed
 from .store import WALL, Store
 from .summary import summarize
 
@@ -60,13 +61,14 @@ def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
     if folder.exists() and any(folder.iterdir()):
         raise UserError(f"{folder} is not empty: choose another --out, or go on with it: coevolve resume {folder}")
     clock = Clock()
-    make_loop = build(config, registry, folder, clock)  # what is missing shows before anything is written
-    with disk_told(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        with hold(folder):
-            (folder / "config.toml").write_text(dump_toml(config))
-            (folder / "versions.json").write_text(json.dumps(versions(registry), indent=1))
-            return drive(make_loop(store=Store(folder / "run.sqlite", create=True)), folder)
+    with placed(config, registry) as environment:
+        make_loop = build(config, registry, folder, clock, environment)  # what is missing shows before anything is written
+        with disk_told(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            with hold(folder):
+                (folder / "config.toml").write_text(dump_toml(config))
+                (folder / "versions.json").write_text(json.dumps(versions(registry), indent=1))
+                return drive(make_loop(store=Store(folder / "run.sqlite", create=True)), folder)
 
 
 def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[str, Any]:
@@ -75,8 +77,8 @@ def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[s
     if not config_file.is_file():
         raise UserError(f"{folder} is no run folder: it has no config.toml")
     config = load_config(registry, recipe=None, file=config_file, sets=sets)
-    with disk_told(folder), hold(folder):
-        make_loop = build(config, registry, folder, Clock())
+    with disk_told(folder), hold(folder), placed(config, registry) as environment:
+        make_loop = build(config, registry, folder, Clock(), environment)
         store = _store_of(folder)
         with closing(store):
             checkpoint, note = newest_whole(store, folder)
@@ -130,7 +132,7 @@ def drive(loop: Loop, folder: Path, checkpoint: tuple[int, str] | None = None, n
         store.close()
 
 
-def build(config: Config, registry: Registry, folder: Path, clock: Clock) -> "partial[Loop]":
+def build(config: Config, registry: Registry, folder: Path, clock: Clock, environment: Environment) -> "partial[Loop]":
     """Make every part that the configuration names; what comes back needs only the store to be the loop.
 
     Anything that is missing or unreadable shows here, before the first rollout.
@@ -139,7 +141,6 @@ def build(config: Config, registry: Registry, folder: Path, clock: Clock) -> "pa
     def make(kind: str, chosen: Chosen) -> Any:
         return registry.component(kind, chosen.name)(chosen.options)
 
-    environment = make("environment", config.environment)
     for split in (config.train_split, config.evaluation.split):
         check_split(environment, split)
     policy = make("policy", config.policy)
@@ -148,7 +149,7 @@ def build(config: Config, registry: Registry, folder: Path, clock: Clock) -> "pa
     trainer = make("trainer", config.trainer)
     with clock.part("start"):
         trainer.setup(policy, RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, folder))
-    limits = Limits(config.max_completions, config.step_timeout, config.workers)
+    limits = limits_for(environment, Limits(config.max_completions, config.step_timeout, config.workers))
     evaluator = Roller(environment, limits, Clock())
     validators = [make("validator", chosen) for chosen in config.validators]
     for validator in validators:
@@ -161,7 +162,7 @@ def build(config: Config, registry: Registry, folder: Path, clock: Clock) -> "pa
         clock=clock,
         roller=Roller(environment, limits, clock),
         evaluator=evaluator,
-        guard=Guard(environment, config.step_timeout, config.workers),
+        guard=Guard(environment, limits.timeout, limits.workers),
         trainer=trainer,
         sampler=make("sampler", config.sampler),
         detectors=[make("signal", chosen) for chosen in config.signals],

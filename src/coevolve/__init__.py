@@ -7,8 +7,10 @@ from coevolve.core.contracts import (
     Component,
     Conversation,
     Environment,
+    EnvironmentSource,
     Episode,
     Examinable,
+    Executor,
     HasAggregates,
     HasEstimate,
     HasMetrics,
@@ -24,11 +26,13 @@ from coevolve.core.contracts import (
     RunInfo,
     Sampler,
     SignalDetector,
+    Staffing,
     Synthesizer,
     Trainer,
     Validator,
+    Worker,
 )
-from coevolve.core.errors import CoevolveError, InfrastructureFault, TooManyFaults, UserError, did_you_mean
+from coevolve.core.errors import CoevolveError, InfrastructureFault, TooManyFaults, UserError, WorkerLost, did_you_mean
 from coevolve.core.hookspecs import hookimpl
 from coevolve.core.model import (
     SUCCESS,
@@ -72,8 +76,10 @@ __all__ = [
     "Conversation",
     "Description",
     "Environment",
+    "EnvironmentSource",
     "Episode",
     "Examinable",
+    "Executor",
     "ExplorationContext",
     "Feedback",
     "HasAggregates",
@@ -100,6 +106,7 @@ __all__ = [
     "Sampling",
     "Signal",
     "SignalDetector",
+    "Staffing",
     "Step",
     "Synthesizer",
     "Task",
@@ -114,6 +121,8 @@ __all__ = [
     "UserError",
     "Validator",
     "Verdict",
+    "Worker",
+    "WorkerLost",
     "__version__",
     "did_you_mean",
     "hookimpl",

@@ -1,0 +1,1 @@
+"""Where the environment's work is done."""
