@@ -48,7 +48,7 @@ ATTEMPTS = 8
 
 def settings(arm: str, base_url: str) -> list[str]:
     """Settings of `coevolve run` for an arm; the rest is the desk recipe."""
-    teacher = [f"synthesizer.{key}={value}" for key, value in {**TEACHER, "base_url": base_url}.items()]
+    teacher = [f"synthesizer.{key}={json.dumps(value)}" for key, value in {**TEACHER, "base_url": base_url}.items()]
     more = ["validators.execution.grounding=true"] if arm in GROUNDED else []
     more += [f"validators.solvable.attempts={ATTEMPTS}"] if "solvable" in ARMS[arm] else []
     return [*teacher, f"validators.names={json.dumps(ARMS[arm])}", *more]

@@ -43,6 +43,7 @@ def serve(model: Path, port: int, threads: int, slots: int) -> None:
     params.hostnames, params.port = ["127.0.0.1"], port
     params.n_parallel, params.n_ctx = slots, 8192 * slots
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.cpuparams.poll = params.cpuparams_batch.poll = 0  # threads that wait do not spin
     server = xllamacpp.Server(params)
     print(f"serving {model.name} at {server.listening_address}/v1; stop with Ctrl-C", flush=True)
     with contextlib.suppress(KeyboardInterrupt):

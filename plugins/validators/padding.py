@@ -59,7 +59,8 @@ class Padding:
     _added: list[Known] = field(factory=list)
     _by_start: dict[str, list[Known]] = field(factory=dict)
     _starts: dict[str, tuple[Task, str]] = field(factory=dict)
-    _words: dict[str, tuple[str, ...]] | None = None
+    _words: dict[str, set[str]] = field(factory=dict)
+    _rare: dict[str, tuple[str, ...]] = field(factory=dict)
 
     def add(self, one: Known) -> None:
         self._added.append(one)
@@ -120,12 +121,15 @@ class Padding:
         return False
 
     def _telling(self, tool: str) -> tuple[str, ...]:
-        """Words of a tool's name and document that few tools share."""
-        if self._words is None:
-            tools = {tool.name: set(words(f"{tool.name} {_sentence(tool.description)}")) for tool in self.environment.describe().tools}
-            shared = Counter(word for found in tools.values() for word in found)
-            self._words = {name: tuple(sorted(word for word in found if shared[word] <= _FEW)) for name, found in tools.items()}
-        return self._words.get(tool, words(tool))
+        """Words of a tool's name and document that few tools share, in any form."""
+        if not self._words:
+            tools = self.environment.describe().tools
+            self._words = {tool.name: set(words(f"{tool.name} {_sentence(tool.description)}")) for tool in tools}
+        if tool not in self._rare:
+            others = self._words.values()
+            shared = {word: sum(any(_resemble(word, other) for other in found) for found in others) for word in self._words.get(tool, ())}
+            self._rare[tool] = tuple(sorted(word for word, count in shared.items() if count <= _FEW))
+        return self._rare[tool]
 
 
 def words(text: str) -> tuple[str, ...]:

@@ -31,8 +31,8 @@ def realise(
 ) -> Task | str:
     """The task `task_id` that begins where `start` does, or why nothing came of it ("code" or "code: detail", see wanted.Reason).
 
-    Its turns are the candidate's; its query is the candidate's unless the environment words it; its intent is the environment's where
-    the candidate has none. Calls of the environment that fail as such are a reason too, so nothing is raised for them.
+    Its turns are the candidate's; so are its query and its intent unless the environment words them, and the intent where the candidate
+    has one. Calls of the environment that fail as such are a reason too, so nothing is raised for them.
     """
     try:
         steps = _executed(_plan(wanted, explored, environment), start, environment)
@@ -43,7 +43,8 @@ def realise(
         return str(_Refused(Reason.ENVIRONMENT_ERROR, str(fault)))
     if task is None:
         return str(Reason.NOT_COMPOSABLE)
-    return attrs.evolve(task, id=task_id, intent=wanted.intent or task.intent, origin=origin)
+    intent = wanted.intent if queries == "teacher" else ""
+    return attrs.evolve(task, id=task_id, intent=intent or task.intent, origin=origin)
 
 
 def checked(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any] | str:

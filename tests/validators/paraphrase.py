@@ -7,6 +7,7 @@ Useless calls are found by trying the environment's tools: what succeeds and lea
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import attrs
@@ -111,20 +112,29 @@ def play(environment: Environment, task: Task, actions: Sequence[Action]) -> tup
     return None if len(steps) < len(actions) or any(step.error for step in steps) else (steps, state)
 
 
-def useless(environment: Environment, task: Task, rng: random.Random, tries: int = 200) -> Action | None:
-    """A call that succeeds at the task's start and changes nothing; None when none is found."""
-    tools = environment.describe().tools
-    for _ in range(tries):
-        tool = rng.choice(tools)
+@cache
+def _free(environment: Any) -> list[tuple[str, dict[str, list[Any]]]]:
+    """Tools whose required arguments can all be drawn from their schemas."""
+    found = []
+    for tool in environment.describe().tools:
         schemas = {name: tool.parameters["properties"][name] for name in tool.parameters.get("required", ())}
-        if not all("enum" in schema or schema.get("type") == "boolean" for schema in schemas.values()):
-            continue
-        action = Action(tool.name, {name: rng.choice(schema.get("enum", [True, False])) for name, schema in schemas.items()})
-        with environment.open(task) as episode:
-            before = episode.state()
+        if all("enum" in schema or schema.get("type") == "boolean" for schema in schemas.values()):
+            found.append((tool.name, {name: schema.get("enum", [True, False]) for name, schema in schemas.items()}))
+    return found
+
+
+def useless(environment: Environment, task: Task, rng: random.Random, tries: int = 100) -> Action | None:
+    """A call that succeeds at the task's start and changes nothing; None when none is found."""
+    of: Any = environment  # as something that can be a key
+    with environment.open(task) as episode:
+        before, start = episode.state(), episode.snapshot()
+        for _ in range(tries):
+            name, choices = rng.choice(_free(of))
+            action = Action(name, {key: rng.choice(values) for key, values in choices.items()})
             seen = episode.step(environment.script([action])[0])
             if len(seen.steps) == 1 and seen.steps[0].error is None and episode.state() == before:
                 return action
+            episode.restore(start)
     return None
 
 

@@ -7,6 +7,7 @@ import attrs
 import pytest
 
 from coevolve import Action, CandidateTask, InfrastructureFault, Observation, Origin, Task, TaskKeys, TaskPool, Verdict
+from coevolve.environments.desk import Desk, DeskOptions
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
 from coevolve.plugins.validators.reasons import Reason
 from coevolve.testing import Stockroom, StockroomOptions, check_validator
@@ -150,6 +151,15 @@ def test_solved_by_nothing() -> None:
             return 1.0
 
     assert reason(TASK, environment=changed(Generous)) == Reason.SOLVED_BY_NOTHING
+
+
+def test_solved_by_ending_at_once() -> None:
+    """On the desk silence is no end, but `done` is: lookups that nothing is done with leave the goal as it is at the start."""
+    desk = Desk(DeskOptions(train=1))
+    lookups = (Action("mail.sender", {"thread": "press", "as": "email"}), Action("notes.place", {"note": "idea", "as": "city"}))
+    idle = Task("idle", "desk", "Look who wrote to the press", "", (*lookups, Action("done")), {"seed": 3})
+    verdict = Execution(ExecutionOptions()).validate(CandidateTask(idle), desk, EMPTY, ())
+    assert verdict.reason == Reason.SOLVED_BY_NOTHING
 
 
 def test_an_endless_episode_is_bounded() -> None:

@@ -1,0 +1,103 @@
+"""Known tasks with calls more or less, where a scorer demands each result, so that neither actions nor end states are equal."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import pytest
+
+from coevolve import Action, CandidateTask, Step, Task, TaskPool, Verdict
+from coevolve.environments.bfcl import assets
+from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
+from coevolve.environments.bfcl.release import DEFAULT, RELEASES
+from coevolve.plugins.validators.execution import Execution, ExecutionOptions
+from coevolve.plugins.validators.padding import words
+from coevolve.plugins.validators.reasons import Reason
+from coevolve.testing import Stockroom, StockroomOptions
+
+PRESSURE = Action("check_tire_pressure")
+QUERY = "Fill up 10 gallons of fuel, then lock the driver's door."
+
+
+@pytest.fixture(scope="module")
+def bfcl() -> Any:
+    assets.ensure(RELEASES[DEFAULT])
+    return Bfcl(BfclOptions())
+
+
+@pytest.fixture(scope="module")
+def start(bfcl: Any) -> Task:
+    found: Task = next(task for task in bfcl.tasks("train") if task.payload["involved_classes"][0] == "VehicleControlAPI")
+    return found
+
+
+FILL = (Action("fillFuelTank", {"fuelAmount": 1.0}), Action("lockDoors", {"unlock": False, "door": ["driver"]}))
+
+
+def made(bfcl: Any, start: Task, name: str, query: str, actions: Sequence[Action]) -> Task:
+    steps: list[Step] = []
+    with bfcl.open(start) as episode:
+        for text in bfcl.script(actions):
+            steps += episode.step(text).steps
+            if len(steps) == len(actions):
+                break
+    assert [step.error for step in steps] == [None] * len(actions)
+    task: Task = bfcl.compose(start, steps, name, query)
+    assert len(task.solution) == len(actions)
+    return task
+
+
+def judge(environment: Any, task: Task, pool: Sequence[Task], held_out: Sequence[Task] = ()) -> Verdict:
+    return Execution(ExecutionOptions()).validate(CandidateTask(task), environment, TaskPool(tuple(pool)), held_out)
+
+
+def test_a_paraphrase_with_a_useless_lookup_is_no_new_task(bfcl: Any, start: Task) -> None:
+    known = made(bfcl, start, "known", QUERY, FILL)
+    more = made(bfcl, start, "more", "Top up the tank with 10 gallons and see that the driver cannot get out.", (*FILL, PRESSURE))
+    verdict = judge(bfcl, more, [known])
+    assert (verdict.reason, verdict.detail) == (Reason.DUPLICATE_END_STATE, "as in known, but for calls that no request speaks of")
+    assert judge(bfcl, known, [more]).reason == Reason.DUPLICATE_END_STATE
+    other = made(bfcl, start, "other", "Fuel: 10 gallons. Doors: lock the driver's one, kindly.", (PRESSURE, *FILL))
+    assert judge(bfcl, other, [more]).reason == Reason.DUPLICATE_END_STATE
+    assert judge(bfcl, more, []).accepted
+
+
+def test_a_request_that_asks_for_the_lookup_is_a_new_task(bfcl: Any, start: Task) -> None:
+    known = made(bfcl, start, "known", QUERY, FILL)
+    asked = made(bfcl, start, "asked", f"{QUERY} And what is the pressure in my tires?", (*FILL, PRESSURE))
+    assert judge(bfcl, asked, [known]).accepted
+    assert judge(bfcl, known, [asked]).accepted
+
+
+def test_useless_calls_on_both_sides(bfcl: Any, start: Task) -> None:
+    first = made(bfcl, start, "first", QUERY, (*FILL, PRESSURE))
+    second = made(
+        bfcl, start, "second", "Top up the tank with 10 gallons and lock the driver in.", (*FILL, Action("find_nearest_tire_shop"))
+    )
+    assert judge(bfcl, second, [first]).reason == Reason.DUPLICATE_END_STATE
+
+
+def test_calls_that_change_the_world_make_another_task(bfcl: Any, start: Task) -> None:
+    known = made(bfcl, start, "known", QUERY, FILL)
+    on = Action("setHeadlights", {"mode": "on"})
+    assert judge(bfcl, made(bfcl, start, "more", "Top up the tank with 10 gallons and lock the driver in.", (*FILL, on)), [known]).accepted
+
+
+def test_against_the_held_out_split_where_there_are_no_families() -> None:
+    class Plain(Stockroom):
+        def keys(self, task: Task) -> Any:
+            found = super().keys(task)
+            return attrs.evolve(found, family=None, end_state=f"{found.end_state} {len(task.solution)}")
+
+    room = Plain(StockroomOptions())
+    task = next(one for one in room.tasks("train") if len(one.solution) == 2)
+    longer = attrs.evolve(task, id="longer", query="Restock it as usual", solution=(task.solution[0], *task.solution))
+    verdict = judge(room, longer, (), [task])
+    assert verdict.reason == Reason.HELD_OUT_END_STATE and "no request speaks of" in verdict.detail
+    assert judge(room, longer, [task]).reason == Reason.DUPLICATE_END_STATE
+    assert judge(room, longer, ()).accepted
+
+
+def test_words() -> None:
+    assert words("setHeadlights") == ("set", "headlights")
+    assert words("get_user_id of USR001, 4.5 km") == ("get", "user", "usr", "001", "4.5")
