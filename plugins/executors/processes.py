@@ -52,19 +52,27 @@ class WorkerProcess:
             raise
         finally:
             theirs.close()
-        self._stopping = threading.Lock()
+        self._stopping, self._asking = threading.Lock(), False
         with suppress(OSError):  # already gone: the first request tells
             self._connection.send(source)
 
     def ask(self, request: bytes, timeout: float) -> bytes:
+        self._asking = True
         try:
             self._connection.send_bytes(request)
             if not self._connection.poll(timeout):
                 raise TimeoutError
             return self._connection.recv_bytes()
-        except (EOFError, ConnectionError, BrokenPipeError) as error:
+        except TimeoutError:
+            raise
+        except (EOFError, OSError) as error:
             self.stop(0)
             raise WorkerLost(f"worker process {self._process.pid} ended with status {self._process.returncode}") from error
+        finally:
+            with self._stopping:
+                self._asking = False
+                if self._process.returncode is not None:
+                    self._connection.close()
 
     def stop(self, grace: float) -> None:
         with self._stopping:
@@ -80,7 +88,7 @@ class WorkerProcess:
             self._process.wait()
             if self._process.stdin:
                 self._process.stdin.close()
-            if grace:
+            if not self._asking:  # else the thread that asks closes it
                 self._connection.close()
 
 

@@ -7,6 +7,7 @@ again. Every wait for Ray has a deadline: with no room in the cluster it would w
 import os
 import pickle
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -98,14 +99,16 @@ class Ray:
             cores = max(1, round(options.workers * options.cpus + 0.499))
             quiet |= {"address": "local", "num_cpus": cores, "include_dashboard": False}
         else:
+            _check_reachable(options.address)
             quiet |= {"address": options.address}
         self._began = True
         try:
             self._ray.init(**quiet)
         except (ConnectionError, RuntimeError, ValueError) as error:
-            what = f"no Ray cluster at executor.address={options.address!r}" if options.address else "Ray does not start"
-            fix = "begin one with `ray start --head`" if options.address else "see its logs, or take executor.name=processes"
-            raise UserError(f"{what} ({' '.join(str(error).split())[:200]}): {fix}") from error
+            words = " ".join(str(error).split())[:200]
+            if options.address:
+                raise _no_cluster(options.address, words) from error
+            raise UserError(f"Ray does not start ({words}): see its logs, or take executor.name=processes") from error
 
     def worker(self, source: EnvironmentSource) -> Worker:
         return RayWorker(self._ray, self._actor.remote(pickle.dumps(source), sys.path))
@@ -115,6 +118,22 @@ class Ray:
         if self._began:
             with _own_handlers():
                 self._ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """UserError when nothing listens at HOST:PORT: Ray would end the whole process without an exception."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        try:
+            socket.create_connection((host, int(port)), timeout=10).close()
+        except OSError as error:
+            raise _no_cluster(address, str(error)) from error
+
+
+def _no_cluster(address: str, words: str) -> UserError:
+    return UserError(
+        f"no Ray cluster at executor.address={address!r} ({words}): begin one with `ray start --head`, or name another address"
+    )
 
 
 @contextmanager
