@@ -2,8 +2,8 @@
 
     python benchmarks/executors.py [ROUNDS] [MILLISECONDS ...]
 
-The executors take turns, in one process; a figure is the median over the rounds. What a policy would take is not in it: the texts are written
-beforehand. "processes" and "ray" have a worker for each core.
+The executors take turns, in one process; a figure is the median over the rounds. What a policy would take is not in it: the texts are
+written beforehand. "processes" and "ray" have a worker for each core.
 """
 
 import os

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from coevolve import Episode
+from coevolve import Episode, Worker
 from coevolve.core.contracts import KINDS, HasEstimate, Installable, Journal, NeedsChat, NeedsJournal, NeedsPolicy
 from coevolve.core.registry import HOOKS
 
-OPTIONAL = (Episode, HasEstimate, Installable, Journal, NeedsChat, NeedsJournal, NeedsPolicy)
+OPTIONAL = (Episode, HasEstimate, Installable, Journal, NeedsChat, NeedsJournal, NeedsPolicy, Worker)
 TEXT = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text("utf-8")
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", TEXT, re.DOTALL))
 
