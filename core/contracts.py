@@ -105,8 +105,7 @@ class Environment(Component, Protocol):
 class Staffing:
     """How many workers there are to be, and how long to bear with them."""
 
-    workers: int = field(default=0, validator=ge(0))
-    """0: the environment's work is done in this process, and there are no workers."""
+    workers: int = field(default=1, validator=ge(1))
     retries: int = field(default=3, validator=ge(0))
     """How often a call is repeated on another worker when the one that carried it out is lost, and how often in a row a worker's start."""
     start_timeout: float = field(default=60.0, validator=gt(0))
@@ -138,7 +137,7 @@ class Worker(Protocol):
 
 @runtime_checkable
 class Executor(Component, Protocol):
-    """Where the environment's work is done: in this process, or by workers elsewhere. The loop replaces workers that are lost."""
+    """Has the environment's work done by workers outside of this process. The loop replaces workers that are lost."""
 
     def open(self) -> Staffing:
         """Make ready, once, before the first worker. UserError for what the user can mend (no such cluster, a library that is missing)."""

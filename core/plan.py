@@ -113,7 +113,9 @@ def _make(registry: Registry, kind: str, chosen: Chosen) -> Any:
 
 
 def _parts(config: Config) -> Iterator[tuple[str, Chosen]]:
-    yield from (("policy", config.policy), ("trainer", config.trainer), ("sampler", config.sampler), ("executor", config.executor))
+    yield from (("policy", config.policy), ("trainer", config.trainer), ("sampler", config.sampler))
+    if config.executor:
+        yield "executor", config.executor
     if config.synthesizer:
         yield "synthesizer", config.synthesizer
     yield from (("signal", chosen) for chosen in config.signals)

@@ -182,14 +182,14 @@ class RemoteEnvironment:
 def placed(config: Config, registry: Registry) -> Iterator[Environment]:
     """The configured environment, its work done where the configured executor says; afterwards no worker is left."""
     component: Any = registry.component("environment", config.environment.name)
+    if config.executor is None:
+        yield component(config.environment.options)
+        return
     executor: Executor = registry.component("executor", config.executor.name)(config.executor.options)
     crew: Crew | None = None
     try:
-        staffing = executor.open()
-        if staffing.workers == 0:
-            yield component(config.environment.options)
-            return
-        crew = Crew(executor, staffing, PickledEnvironment.of(component, config.environment.options), config.step_timeout)
+        source = PickledEnvironment.of(component, config.environment.options)
+        crew = Crew(executor, executor.open(), source, config.step_timeout)
         yield cast(Environment, RemoteEnvironment(config.environment.name, crew))
     finally:
         if crew is None:

@@ -1,1 +1,1 @@
-"""Where the environment's work is done."""
+"""Who does the environment's work, where it is not this process."""
