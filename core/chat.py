@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from attrs import define, field
 
 from .contracts import Trainer
+from .errors import InfrastructureFault
 from .model import Message, Sampling, Task
 from .randomness import derive
 
@@ -23,4 +24,7 @@ class PolicyChat:
         with self._lock:
             policy = self.trainer.policy()
             conversation = policy.begin(Task(f"chat {key}", self.environment, key), list(messages), None, 0)
-            return policy.complete([conversation], Sampling(temperature, max_new_tokens, derive(self.seed, "chat", key)))[0]
+            text = policy.complete([conversation], Sampling(temperature, max_new_tokens, derive(self.seed, "chat", key)))[0]
+        if isinstance(text, InfrastructureFault):
+            raise text
+        return text

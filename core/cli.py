@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -135,30 +135,81 @@ def evaluate(
     environment: Annotated[str | None, typer.Option("--env", metavar="NAME", help="Short for --set environment.name=NAME.")] = None,
     policy: Annotated[str | None, typer.Option("--policy", metavar="NAME", help="Short for --set policy.name=NAME.")] = None,
     model: Annotated[
-        str | None, typer.Option("--model", metavar="PATH", help="Short for --set policy.model=PATH, such as RUN/policy.")
+        list[str] | None,
+        typer.Option("--model", metavar="PATH", help="Short for --set policy.model=PATH, such as RUN/policy; several make a table."),
+    ] = None,
+    arms: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="TOML file with a table [[policy]] for each policy to evaluate, for one table."),
     ] = None,
     split: Annotated[str | None, typer.Option("--split", metavar="NAME", help="Short for --set evaluation.split=NAME.")] = None,
     tasks: Annotated[int, typer.Option("--tasks", metavar="N", min=0, help="How many of the split's tasks (0: all).")] = 0,
     mode: Annotated[
         Literal["greedy", "sampled"], typer.Option("--mode", help="greedy: temperature 0; sampled: the training temperature.")
     ] = "greedy",
-    samples: Annotated[int, typer.Option("--samples", metavar="K", min=1, help="Rollouts of each task.")] = 1,
+    samples: Annotated[
+        int, typer.Option("--samples", metavar="K", min=1, help="Rollouts of each task: the k of avg@k and best@k (pass@k).")
+    ] = 1,
+    seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=1, help="Do it with N seeds, from the configuration's on.")] = 1,
     as_json: AsJson = False,
     block: Block = None,
 ) -> None:
     """Success of a policy on a split of an environment; trains nothing."""
-    named = (("environment.name", environment), ("policy.name", policy), ("policy.model", model), ("evaluation.split", split))
-    short = [f"{key}={json.dumps(value)}" for key, value in named if value is not None]
-    settings, registry = _prepare(recipe, config, [*(sets or ()), *short], block or ())
     from rich.console import Console
 
+    from .evaluation import arms as read
     from .evaluation import run_eval
+    from .evaluation_report import render_table
 
-    report = run_eval(settings, registry, tasks=tasks, mode=mode, samples=samples)
+    if arms and (policy or model):
+        raise UserError("--from names the policies already: leave --policy and --model out")
+    common = _short(("environment.name", environment), ("evaluation.split", split))
+    policies = [_short(*((f"policy.{key}", value) for key, value in one.items())) for one in read(arms)] if arms else []
+    policies = policies or [_short(("policy.name", policy), ("policy.model", path)) for path in model or (None,)]
+    # every arm's settings are checked before the first one takes its time
+    ready = [_prepare(recipe, config, [*(sets or ()), *common, *own], block or ()) for own in policies]
+    reports = [run_eval(settings, registry, tasks=tasks, mode=mode, samples=samples, seeds=seeds) for settings, registry in ready]
     if as_json:
-        print(report.to_json())
+        print(reports[0].to_json() if len(reports) == 1 else json.dumps({"evaluations": [report.as_dict() for report in reports]}))
+    elif len(reports) == 1:
+        reports[0].render(Console(soft_wrap=True))
     else:
-        report.render(Console(soft_wrap=True))
+        console = Console()
+        render_table(reports, console if console.is_terminal else Console(width=160))
+
+
+def _short(*named: tuple[str, Any]) -> list[str]:
+    """`--set` texts for the settings that are given."""
+    return [f"{key}={json.dumps(value)}" for key, value in named if value is not None]
+
+
+@app.command(short_help="What a benchmark's leaderboard takes.")
+def leaderboard(
+    environment: Annotated[str, typer.Argument(metavar="ENV", help="The run's environment, such as appworld.", show_default=False)],
+    folder: RunFolder,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where to write it, or to go on; RUN/leaderboard if not given.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="What to call it there; the run's folder if not given.")
+    ] = None,
+    sets: Sets = None,
+) -> None:
+    """Let the trained policy attempt what a benchmark's leaderboard asks for, and write what it takes. Stopped anywhere, the same command
+    goes on."""
+    file = folder / "config.toml"
+    if not file.is_file():
+        raise UserError(f"{folder} is no run folder (it has no config.toml); name the folder that `coevolve run` printed")
+    from .config import load_config
+    from .leaderboard import submit
+
+    registry = _load(None, file, sets or (), ())
+    registry.component("environment", environment)
+    config = load_config(registry, None, file, sets or ())
+    if config.environment.name != environment:
+        raise UserError(f"the run in {folder} is on {config.environment.name!r}, not {environment!r}; name a run on {environment!r}")
+    for line in submit(config, registry, folder, out or folder / "leaderboard", name):
+        print(line)
 
 
 @app.command(short_help="What happened in a run.")

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from attrs import field, frozen
 from attrs.validators import ge, gt
 
+from .errors import InfrastructureFault
 from .model import (
     Action,
     CandidateTask,
@@ -212,6 +213,24 @@ class Examinable(Protocol):
         """As `Installable.doctor`, which then only looks at what can be seen at once; may take minutes."""
 
 
+class Rolls(Protocol):
+    """Lets the trained policy attempt tasks, once each and greedily."""
+
+    def __call__(self, tasks: Sequence[Task], keep: Callable[[Task, Episode], None]) -> Sequence[RolloutGroup]:
+        """`keep` is given each episode when it is over and scored, before it is closed; from several threads, not for one that broke."""
+
+
+@runtime_checkable
+class HasLeaderboard(Protocol):
+    """An environment whose benchmark has a leaderboard; `coevolve leaderboard RUN` calls this."""
+
+    def leaderboard(self, folder: Path, name: str, roll: Rolls) -> Sequence[str]:
+        """Roll out what the leaderboard asks for and write what it takes into `folder`; an interrupted one is gone on with.
+
+        `name` is what the submission is called there. Returns lines for the user: figures, and what is left to do by hand.
+        """
+
+
 @runtime_checkable
 class Policy(Component, Protocol):
     """An inference engine: conversations in, completions out. The same episode code drives every engine."""
@@ -219,10 +238,11 @@ class Policy(Component, Protocol):
     def begin(self, task: Task, messages: Sequence[Message], tools: Sequence[dict[str, Any]] | None, row: int) -> Conversation:
         """Start a conversation; `row` tells rollouts of one batch apart and feeds the random draw."""
 
-    def complete(self, conversations: Sequence[Conversation], sampling: Sampling) -> list[str | None]:
+    def complete(self, conversations: Sequence[Conversation], sampling: Sampling) -> Sequence[str | InfrastructureFault | None]:
         """Sample the next completion of each conversation, in lockstep; append it to its `messages` and `tokens`; return the texts.
 
-        None means that this conversation has no room left for a completion (a policy fault). A failure of the whole engine raises.
+        None means that this conversation has no room left for a completion (a policy fault), an InfrastructureFault that the engine failed
+        for this one alone (its rollout has no score). A failure of the whole engine raises.
         """
 
 
@@ -232,6 +252,50 @@ class NeedsEnvironment(Protocol):
 
     def bind(self, environment: Environment) -> None:
         """Called once, before the first conversation."""
+
+
+@runtime_checkable
+class HasWeights(Protocol):
+    """A policy that can be trained: its model can be loaded here, and its engine gives the token ids and log-probabilities it sampled.
+
+    A policy whose conversations give no token ids must not offer this: text that is tokenised again is not what was sampled.
+    """
+
+    @property
+    def tokenizer(self) -> Any:
+        """The model's tokenizer, with pad and end token."""
+
+    @property
+    def placement(self) -> tuple[str, Any]:
+        """Device and dtype that the model computes in."""
+
+    def check(self) -> None:
+        """UserError for what can be told without loading the weights."""
+
+    def load(self, dtype: Any = None) -> Any:
+        """A model of its own for the trainer, with weights in `dtype` (None: that of `placement`)."""
+
+    def over(self, model: Any) -> Policy:
+        """The policy that samples from `model`, a live one, as it is at each completion."""
+
+    def release(self) -> None:
+        """The rollouts of an iteration are over: give back memory that the update can use."""
+
+
+@runtime_checkable
+class TakesWeights(Protocol):
+    """A policy with weights whose engine holds a copy of them, which does not follow the live model by itself."""
+
+    def take_weights(self) -> None:
+        """The live model has changed; called before the first rollout of a training and after each update."""
+
+
+@runtime_checkable
+class HasUsage(Protocol):
+    """A policy that costs something to ask."""
+
+    def usage(self) -> Mapping[str, float]:
+        """Since it was made: `calls`, `failed` ones among them, `prompt_tokens`, `completion_tokens`, `cost`, and what else it counts."""
 
 
 class LoopState(Protocol):

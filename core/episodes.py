@@ -15,6 +15,7 @@ from . import answers
 from .clock import Clock
 from .contracts import Conversation, Environment, Episode, HasMetrics, Policy
 from .deadline import DeadlinePool
+from .errors import InfrastructureFault
 from .model import Observation, Outcome, RolloutGroup, Sampling, Step, Task, Trajectory
 
 logger = logging.getLogger(__name__)
@@ -59,14 +60,27 @@ class Roller:
         self.environment, self.limits, self.clock = environment, limits, clock
         self._pool = DeadlinePool(limits.workers, limits.timeout)
 
-    def roll(self, policy: Policy, tasks: Sequence[Task], count: int, sampling: Sampling, iteration: int) -> list[RolloutGroup]:
-        """`count` rollouts of each task; groups in the tasks' order. Raises what the policy's engine raises."""
+    def roll(
+        self,
+        policy: Policy,
+        tasks: Sequence[Task],
+        count: int,
+        sampling: Sampling,
+        iteration: int,
+        keep: Callable[[Task, Episode], None] | None = None,
+    ) -> list[RolloutGroup]:
+        """`count` rollouts of each task; groups in the tasks' order. Raises what the policy's engine raises.
+
+        `keep` is given each episode that has a score, before it is closed; where it raises, the rollout is an infrastructure fault.
+        """
         rows = [_Rollout(task, k, slot * count + k) for slot, task in enumerate(tasks) for k in range(count)]
         try:
             self._open(policy, rows)
             while live := [row for row in rows if not row.done]:
                 self._advance(policy, live, sampling)
             self._score(rows)
+            if keep is not None:
+                self._call("keep", [row for row in rows if not row.broken], lambda row: keep(row.task, row.episode))
         finally:
             self._close([row.episode for row in rows if row.episode is not None])
         made = self._trajectories(rows, iteration)
@@ -101,6 +115,8 @@ class Roller:
         for row, text in zip(live, texts, strict=True):
             if text is None:
                 row.end("no room left in the context")
+            elif isinstance(text, InfrastructureFault):
+                row.break_("policy", text)
             else:
                 row.text = text
         wrote = [row for row in live if not row.done]

@@ -1,97 +1,44 @@
 """Held-out success of any policy in any environment and split."""
 
+import hashlib
+import itertools
 import json
-from collections.abc import Mapping, Sequence
+import math
+import tomllib
+from collections.abc import Sequence
 from contextlib import closing
-from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
 
-from attrs import field, frozen
+import attrs
 
 from .clock import Clock
 from .config import Config
-from .contracts import Environment, HasAggregates, HasProvenance, NeedsEnvironment, Policy
+from .contracts import Environment, HasAggregates, HasProvenance, HasUsage, NeedsEnvironment, Policy
 from .episodes import Limits, Roller
 from .errors import InfrastructureFault, UserError
+from .evaluation_report import Estimate, EvaluationReport
 from .guard import check_split, tasks_of
 from .model import Outcome, RolloutGroup, Sampling, Task, Trajectory
 from .randomness import derive, generator
 from .registry import Registry
 from .remote import limits_for, placed
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 ROWS = 256
 """Episodes that are rolled out at once."""
 
 
-@frozen
-class EvaluationReport:
-    """Success in [0, 1] over the rollouts that have a score; `faults` had none. `first` holds a few transcripts to read."""
-
-    environment: str
-    split: str
-    mode: str
-    tasks: int
-    samples: int
-    success: float
-    faults: int
-    policy_faults: int
-    first: tuple[Trajectory, ...]
-    metrics: Mapping[str, float] = field(factory=dict)
-    """Means of what the environment tells beside the scores."""
-    provenance: Mapping[str, Any] = field(factory=dict)
-    """What the environment's results must be shown with."""
-
-    def suspicious(self) -> str | None:
-        """Words of doubt when all scores are 0 or all are 1: mostly a wrong set-up, not a wonder. With the first transcripts."""
-        if self.tasks * self.samples < 20 or 0.0 < self.success < 1.0:
-            return None
-        seen = "\n\n".join(transcript(t) for t in self.first[:2])
-        hint = (
-            "are its calls understood, is the chat template right?"
-            if self.success == 0
-            else "does the scorer look at all? (Played solutions should be.)"
-        )
-        return f"suspicious: all {self.mode} scores on {self.split} are {self.success:.0f}: {hint} The first transcripts:\n{seen}"
-
-    def to_json(self) -> str:
-        names = ("environment", "split", "mode", "tasks", "samples", "success", "faults", "policy_faults", "metrics", "provenance")
-        return json.dumps({name: getattr(self, name) for name in names} | {"suspicious": self.suspicious() is not None})
-
-    def render(self, console: "Console") -> None:
-        """Print the figures and, where they are suspicious, the transcripts."""
-        scored = self.tasks * self.samples - self.faults
-        console.print(
-            f"{self.environment} {self.split}, {self.mode}: success {self.success:.3f} ({round(self.success * scored)} of {scored}), "
-            f"{self.policy_faults} policy faults, {self.faults} infrastructure faults",
-            highlight=False,
-        )
-        figures = {name: f"{value:.3f}" for name, value in self.metrics.items()}
-        for title, values in (("beside the score", figures), ("with", self.provenance)):
-            if values:
-                shown = ", ".join(f"{name} {value}" for name, value in values.items())
-                console.print(f"{title}: {shown}", markup=False, highlight=False)
-        if text := self.suspicious():
-            console.print(text, style="yellow", markup=False, highlight=False)
-
-
-def provenance(environment: Environment) -> dict[str, Any]:
-    """What an environment's results must be shown with; empty for one that names nothing."""
-    return dict(environment.provenance()) if isinstance(environment, HasProvenance) else {}
-
-
-def transcript(trajectory: Trajectory) -> str:
-    """A trajectory as text to read."""
-    end = f"[{trajectory.outcome}, score {trajectory.score}{', ' + trajectory.fault if trajectory.fault else ''}]"
-    return "\n".join([f"{m['role']}: {m.get('content', '')}" for m in trajectory.messages] + [end])
+def provenance(part: object) -> dict[str, Any]:
+    """What the results of an environment or a policy must be shown with; empty for one that names nothing."""
+    return dict(part.provenance()) if isinstance(part, HasProvenance) else {}
 
 
 def evaluate(
-    roller: Roller, policy: Policy, tasks: Sequence[Task], mode: str, config: Config, *, count: int = 0, samples: int = 1
+    roller: Roller, policy: Policy, tasks: Sequence[Task], mode: str, config: Config, *, count: int = 0, samples: int = 1, seeds: int = 1
 ) -> EvaluationReport:
-    """Roll out `count` of the tasks (0: all; the same ones for every run, so that runs compare), `samples` times each.
+    """Roll out `count` of the tasks (0: all; the same ones for every run, so that runs compare), `samples` times each with each of `seeds`
+    seeds, the configuration's and those after it.
 
     `mode` is "greedy" (temperature 0) or "sampled" (the training temperature). Raises InfrastructureFault when no rollout has a score.
     """
@@ -101,11 +48,10 @@ def evaluate(
     if not chosen:
         raise UserError(f"there are no tasks to evaluate in split {config.evaluation.split!r}")
     temperature = 0.0 if mode == "greedy" else config.temperature
-    groups: list[RolloutGroup] = []
-    width = max(1, ROWS // samples)
-    for n in range(0, len(chosen), width):
-        sampling = Sampling(temperature, config.max_new_tokens, derive(config.seed, "evaluation", mode, n))
-        groups += roller.roll(policy, chosen[n : n + width], samples, sampling, 0)
+    by_seed = [
+        _rolled(roller, policy, chosen, samples, temperature, mode, seed, config) for seed in range(config.seed, config.seed + seeds)
+    ]
+    groups = [RolloutGroup(same[0].task, 0, tuple(t for group in same for t in group.trajectories)) for same in zip(*by_seed, strict=True)]
     found = [t for group in groups for t in group.trajectories]
     scored = [t for t in found if t.score is not None]
     if not scored:
@@ -124,7 +70,82 @@ def evaluate(
         first=tuple(found[:4]),
         metrics=_means(scored) | _aggregates(roller.environment, groups),
         provenance=provenance(roller.environment),
+        policy=config.policy.name,
+        model=_model(config),
+        engine=provenance(policy),
+        sampling={
+            "temperature": temperature,
+            "max_new_tokens": config.max_new_tokens,
+            "seeds": list(range(config.seed, config.seed + seeds)),
+        },
+        average=_with_error([_share(group) for group in groups]),
+        best=_with_error(_best(groups, seeds)),
+        by_seed=tuple(fmean(values) if values else None for values in _successes(groups, seeds)),
+        prompts=_prompts(roller.environment, groups),
+        usage=dict(policy.usage()) if isinstance(policy, HasUsage) else {},
     )
+
+
+def _rolled(
+    roller: Roller, policy: Policy, tasks: Sequence[Task], samples: int, temperature: float, mode: str, seed: int, config: Config
+) -> list[RolloutGroup]:
+    groups: list[RolloutGroup] = []
+    width = max(1, ROWS // samples)
+    for n in range(0, len(tasks), width):
+        sampling = Sampling(temperature, config.max_new_tokens, derive(seed, "evaluation", mode, n))
+        groups += roller.roll(policy, tasks[n : n + width], samples, sampling, 0)
+    return groups
+
+
+def _model(config: Config) -> str:
+    model = getattr(config.policy.options, "model", "")
+    return model if isinstance(model, str) else ""
+
+
+def _share(group: RolloutGroup) -> float | None:
+    """A task's share of successes among its rollouts that have a score."""
+    scored = [t.success for t in group.trajectories if t.score is not None]
+    return fmean(scored) if scored else None
+
+
+def _successes(groups: Sequence[RolloutGroup], seeds: int) -> list[list[bool]]:
+    """For each seed the rollouts' successes; a task's rollouts lie seed by seed."""
+    found: list[list[bool]] = [[] for _ in range(seeds)]
+    for group in groups:
+        samples = len(group.trajectories) // seeds
+        for n, trajectory in enumerate(group.trajectories):
+            if trajectory.score is not None:
+                found[n // samples].append(trajectory.success)
+    return found
+
+
+def _best(groups: Sequence[RolloutGroup], seeds: int) -> list[float | None]:
+    """For each task the share of the seeds in which at least one of its rollouts succeeded."""
+    found: list[float | None] = []
+    for group in groups:
+        samples = len(group.trajectories) // seeds
+        tries = [group.trajectories[n : n + samples] for n in range(0, len(group.trajectories), samples)]
+        whole = [any(t.success for t in one) for one in tries if any(t.score is not None for t in one)]
+        found.append(fmean(whole) if whole else None)
+    return found
+
+
+def _with_error(values: Sequence[float | None]) -> Estimate:
+    """The mean over tasks and its standard error: the tasks are the sample, whatever was drawn for each."""
+    known = [value for value in values if value is not None]
+    return Estimate(fmean(known), stdev(known) / math.sqrt(len(known)) if len(known) > 1 else None)
+
+
+def _prompts(environment: Environment, groups: Sequence[RolloutGroup]) -> str:
+    """A digest of what the policy was shown before it wrote anything: the tools and each task's opening messages."""
+    opened = {}
+    for group in groups:
+        for trajectory in group.trajectories[:1]:
+            opening = itertools.takewhile(lambda message: message["role"] != "assistant", trajectory.messages)
+            opened[group.task.id] = [dict(message) for message in opening]
+    described = environment.describe()
+    shown = [described.notes, [[tool.name, tool.description, tool.parameters] for tool in described.tools], opened]
+    return hashlib.sha256(json.dumps(shown, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
 
 def _aggregates(environment: Environment, groups: Sequence[RolloutGroup]) -> dict[str, float]:
@@ -136,7 +157,9 @@ def _means(scored: Sequence[Trajectory]) -> dict[str, float]:
     return {name: fmean(t.metrics[name] for t in scored if name in t.metrics) for name in names}
 
 
-def run_eval(config: Config, registry: Registry, *, tasks: int = 0, mode: str = "greedy", samples: int = 1) -> EvaluationReport:
+def run_eval(
+    config: Config, registry: Registry, *, tasks: int = 0, mode: str = "greedy", samples: int = 1, seeds: int = 1
+) -> EvaluationReport:
     """`coevolve eval`: build the environment and the policy of `config` and evaluate on `config.evaluation.split`."""
     with placed(config, registry) as environment:
         check_split(environment, config.evaluation.split)
@@ -144,5 +167,19 @@ def run_eval(config: Config, registry: Registry, *, tasks: int = 0, mode: str = 
         if isinstance(policy, NeedsEnvironment):
             policy.bind(environment)
         limits = limits_for(environment, Limits(config.max_completions, config.step_timeout, config.workers))
+        held_out = tasks_of(environment, config.evaluation.split)
         with closing(Roller(environment, limits, Clock())) as roller:
-            return evaluate(roller, policy, tasks_of(environment, config.evaluation.split), mode, config, count=tasks, samples=samples)
+            report = evaluate(roller, policy, held_out, mode, config, count=tasks, samples=samples, seeds=seeds)
+    return attrs.evolve(report, scorer=f"{config.environment.name} of {registry.distribution('environment', config.environment.name)}")
+
+
+def arms(file: Path) -> list[dict[str, Any]]:
+    """The tables `[[policy]]` of a file for `coevolve eval --from`: the settings of each policy to evaluate."""
+    try:
+        found = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UserError(f"cannot read {file}: {' '.join(str(error).split())}") from error
+    listed = found.get("policy")
+    if set(found) != {"policy"} or not isinstance(listed, list) or not listed or not all("name" in one for one in listed):
+        raise UserError(f"{file} must hold one table [[policy]] for each policy to evaluate, each with its name, and nothing else")
+    return listed

@@ -36,6 +36,8 @@ class Step:
     observation: str
     result: Any = None
     error: str | None = None
+    inner: bool = False
+    """Done by the step before it that is not inner (a block of code that called APIs), so no action of its own."""
 
 
 @frozen

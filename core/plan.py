@@ -96,8 +96,7 @@ def plan(config: Config, registry: Registry) -> Plan:
         part = _make(registry, kind, chosen)
         if isinstance(part, NeedsPolicy):
             Attempting.check(part.wanted_policy, registry)
-    found = type(environment).doctor() if isinstance(environment, Installable) else []
-    missing = [line for line in found if not line.startswith(NOTE)]
+    missing = _missing(environment)
     here = machine(getattr(config.policy.options, "device", "auto"))
     memory = _memory(config, here)
     rollouts = config.steps * config.batch * config.rollouts
@@ -112,6 +111,18 @@ def _make(registry: Registry, kind: str, chosen: Chosen) -> Any:
     return registry.component(kind, chosen.name)(chosen.options)
 
 
+def _missing(environment: Any) -> list[str]:
+    """What the environment lacks: by its doctor, or for the options that it was made with."""
+    found = type(environment).doctor() if isinstance(environment, Installable) else []
+    if missing := [line for line in found if not line.startswith(NOTE)]:
+        return missing
+    try:
+        environment.splits()
+    except UserError as error:
+        return [str(error)] if isinstance(environment, Installable) else []
+    return []
+
+
 def _parts(config: Config) -> Iterator[tuple[str, Chosen]]:
     yield from (("policy", config.policy), ("trainer", config.trainer), ("sampler", config.sampler))
     if config.executor:
@@ -124,8 +135,7 @@ def _parts(config: Config) -> Iterator[tuple[str, Chosen]]:
 
 def _counts(config: Config, registry: Registry, environment: Any, ready: bool) -> Iterator[str]:
     splits = (config.train_split, config.evaluation.split)
-    for split in splits:
-        check_split(environment, split)
+    _check_splits(environment, splits, ready)
     rows = config.batch * config.rollouts
     yield f"rollouts: {config.steps * rows:,} ({config.steps} iterations x {config.batch} tasks x K {config.rollouts})"
     sizes = {split: len(tasks_of(environment, split)) for split in splits} if ready else {}
@@ -137,6 +147,18 @@ def _counts(config: Config, registry: Registry, environment: Any, ready: bool) -
     yield f"environment episodes of rollouts and evaluations{total} (evaluations: {episodes})"
     yield f"completions: at most {config.max_completions} an episode, of at most {config.max_new_tokens} tokens"
     yield from _evolution(config, registry)
+
+
+def _check_splits(environment: Any, splits: Sequence[str], ready: bool) -> None:
+    """UserError for a split that there is not, as far as can be told: where data is missing, its splits may be too."""
+    try:
+        environment.splits()
+    except UserError:
+        if ready:
+            raise
+        return
+    for split in splits:
+        check_split(environment, split)
 
 
 def _some(asked: int, there: int | None) -> int | None:

@@ -44,6 +44,8 @@ DEFAULT_PLUGINS = (
     "coevolve.plugins.samplers.uniform",
     "coevolve.plugins.samplers.learnability",
     "coevolve.plugins.policies.transformers",
+    "coevolve.plugins.policies.vllm",
+    "coevolve.plugins.policies.openai",
     "coevolve.plugins.policies.scripted",
     "coevolve.plugins.executors.processes",
     "coevolve.plugins.executors.ray",

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import UserError, did_you_mean
-from .evaluation import transcript
+from .evaluation_report import transcript
 from .store import Store
 from .summary import COUNTS
 

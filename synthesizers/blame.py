@@ -14,7 +14,7 @@ F failures, N rollouts that came to the link, k the strength of the shrinkage. S
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from coevolve import RolloutGroup, Signal, Step, Trajectory
 
@@ -31,6 +31,17 @@ class Seen:
     link: Link
     failure: float
     task_id: str
+
+
+def called(steps: Sequence[Step], catalog: Catalog) -> tuple[Step, ...]:
+    """The calls among steps. Those that a block of code made stand for the block, and one that failed before it made any for itself."""
+    if not any(step.inner for step in steps):
+        return tuple(steps)
+    calls = []
+    for step, after in zip(steps, (*steps[1:], None), strict=True):
+        if step.action.name in catalog.tools or (step.error is not None and (after is None or not after.inner)):
+            calls.append(step)
+    return tuple(calls)
 
 
 def same_call(first: Step, second: Step) -> bool:
@@ -64,7 +75,7 @@ def blamed(found: Sequence[Handing], index: int, failed: Sequence[Step], referen
 
 def read(group: RolloutGroup, solved: Solved | None, catalog: Catalog) -> list[Seen]:
     """What a group's rollouts say of the links in it."""
-    scored = [trajectory for trajectory in group.trajectories if trajectory.score is not None]
+    scored = [evolve(t, steps=called(t.steps, catalog)) for t in group.trajectories if t.score is not None]
     good = [trajectory for trajectory in scored if trajectory.success]
     seen = [Seen(h.link, 0.0, group.task.id) for trajectory in good for h in handings(trajectory.steps, catalog)]
     references = list({repr([s.action for s in t.steps]): t.steps for t in good}.values()) or ([solved.steps] if solved else [])

@@ -7,6 +7,7 @@ doing nothing fails, and nothing unless all tests that doing nothing passes stil
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -134,9 +135,20 @@ class AppWorldEpisode:
                 raise InfrastructureFault(f"{self._task.id} cannot be evaluated, untouched neither: {error}") from error
         return {**_NOTHING_LEFT, "failures": [{"requirement": "the world can be evaluated", "trace": str(why), "label": "no_op_pass"}]}
 
-    def export(self, folder: Any) -> None:
-        """Write the engine's own files of this attempt into `folder`, as its leaderboard tools read them."""
-        self.world.export(folder)
+    def export(self, folder: Path) -> None:
+        """Write the engine's own files of this attempt into `folder`, as its leaderboard tools read them.
+
+        Of a world that its code ended, what it was before that block; of one that cannot be evaluated, the untouched one. Both fail.
+        """
+        if self._at.ended is not None:
+            with AppWorldEpisode(self._worlds, self._task, self._calls, False) as before:
+                before.world.rewind(self._at.blocks[:-1])
+                before.world.export(folder)
+        elif not self._evaluation()["num_tests"]:
+            with AppWorldEpisode(self._worlds, self._task, self._calls, False) as untouched:
+                untouched.world.export(folder)
+        else:
+            self.world.export(folder)
 
     def snapshot(self) -> Any:
         return self._at
@@ -172,10 +184,10 @@ def _call(call: Sequence[Any], fatal: bool) -> Step:
     action = Action(name, arguments)
     if status == 200:
         result = None if name == "supervisor.complete_task" else answer
-        return Step(action, json.dumps(answer), result, None)
+        return Step(action, json.dumps(answer), result, None, inner=True)
     if fatal:
-        return Step(action, str(answer), None, str(answer))
-    return Step(action, str(answer), {"status": status, "message": answer}, None)
+        return Step(action, str(answer), None, str(answer), inner=True)
+    return Step(action, str(answer), {"status": status, "message": answer}, None, inner=True)
 
 
 def progress(found: Mapping[str, Any]) -> float:

@@ -130,6 +130,19 @@ def check_config(path: str) -> None:
         AutoConfig.from_pretrained(path, trust_remote_code=False)
 
 
+def declared_eos(path: str) -> list[int]:
+    """Ids that end a completion by the model's own files."""
+    from transformers import AutoConfig, GenerationConfig
+
+    with reading(path):
+        try:
+            found: Any = GenerationConfig.from_pretrained(path)
+        except OSError:  # a model need not have one
+            found = AutoConfig.from_pretrained(path, trust_remote_code=False).get_text_config()
+    declared = found.eos_token_id
+    return [] if declared is None else [declared] if isinstance(declared, int) else list(declared)
+
+
 def load_tokenizer(path: str, chat_template: str = "") -> Any:
     """The model's tokenizer, padding on the left; `chat_template` is the file of a template to use instead of its own."""
     from transformers import AutoTokenizer

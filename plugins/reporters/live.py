@@ -60,6 +60,8 @@ class LiveReporter:
             parts = {name: value / whole for name, value in progress.seconds.items() if name not in FEEDBACK}
             parts["feedback"] = sum(progress.seconds.get(name, 0.0) for name in FEEDBACK) / whole
             table.add_row("time", ", ".join(f"{name} {share:.0%}" for name, share in parts.items() if share >= 0.005))
+        if "logprob_gap" in progress.metrics:
+            table.add_row("engine gap", f"{progress.metrics['logprob_gap']:.1e} (engine's and trainer's log-probabilities)")
         if progress.faults:
             table.add_row("faults", str(progress.faults))
         return Group(ProgressBar(total=max(1, progress.steps), completed=progress.iteration), table)

@@ -57,6 +57,7 @@ class Progress:
         """One line for a log."""
         left = f", {self.remaining:.0f} s left" if self.remaining is not None else ""
         loss = f", kl {self.metrics['kl']:.4f}" if "kl" in self.metrics else ""
+        loss += f", engine gap {self.metrics['logprob_gap']:.1e}" if "logprob_gap" in self.metrics else ""
         faults = f", {self.faults} faults" if self.faults else ""
         return f"iteration {self.iteration}/{self.steps}: reward {self.reward:.3f}, mixed groups {self.mixed:.2f}{loss}{faults}{left}"
 

@@ -22,9 +22,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from attrs import frozen
+from attrs import field, frozen
+from attrs.validators import gt, optional
 
-from coevolve import CoevolveError, LoopState, Policy, RolloutGroup, RunInfo, UserError, did_you_mean, hookimpl
+from coevolve import (
+    CoevolveError,
+    HasWeights,
+    LoopState,
+    Policy,
+    RolloutGroup,
+    RunInfo,
+    TakesWeights,
+    UserError,
+    did_you_mean,
+    hookimpl,
+)
 
 from ..quiet import quiet
 
@@ -52,6 +64,9 @@ class GrpoOptions:
     """Rows a forward and backward pass; 0 is the whole batch. Gradients are accumulated, so it changes memory, not the update."""
     max_grad_norm: float = 1.0
     weight_decay: float = 0.0
+    max_gap: float | None = field(default=None, validator=optional(gt(0)))
+    """Largest mean |difference| between the engine's log-probabilities of the sampled tokens and the trainer's; above it the run stops
+    before the update. None is 0.001 where the policy computes in float32 and 0.1 in bfloat16."""
     exact_group_normaliser: bool = False
     """One normaliser a task instead of one for the batch."""
     gradient_checkpointing: bool = False
@@ -63,10 +78,7 @@ class GrpoOptions:
 
 
 class Grpo:
-    """Needs a policy with weights here, such as policy "transformers".
-
-    It must have `check`, `tokenizer`, `placement`, `load`, `over` and `release` as that one has them.
-    """
+    """Trains every policy that has weights here and gives token ids: `HasWeights`, such as "transformers" and "vllm"."""
 
     name: ClassVar[str] = "grpo"
     Options: ClassVar[type[Any]] = GrpoOptions
@@ -83,8 +95,9 @@ class Grpo:
 
     def setup(self, policy: Policy, run: RunInfo) -> None:
         """Check that `policy` has weights to train and that the run's numbers fit together; loads nothing large."""
-        if not all(hasattr(policy, wanted) for wanted in ("check", "load", "over")):
-            raise UserError(f'policy {policy.name!r} has no weights to train; choose policy.name = "transformers"')
+        if not isinstance(policy, HasWeights):
+            why = "it has no weights here and gives no token ids, and text that is tokenised again is not what was sampled"
+            raise UserError(f'policy {policy.name!r} cannot be trained ({why}); choose policy.name = "transformers" or "vllm"')
         if run.rollouts < 2:
             raise UserError(f"rollouts is {run.rollouts}, but advantages are relative to a task's other rollouts; set it to at least 2")
         rows, micro = run.batch * run.rollouts, self.options.micro_batch
@@ -199,6 +212,12 @@ class Grpo:
             disable_tqdm=True,
         )
 
+    def largest_gap(self) -> float:
+        """`max_gap`, or what suits the policy's dtype."""
+        if self.options.max_gap is not None:
+            return self.options.max_gap
+        return 0.001 if str(self._policy.placement[1]) == "torch.float32" else 0.1
+
     def _adapter(self) -> Any:
         if not self.options.lora_rank:
             return None
@@ -218,7 +237,9 @@ class _Session:
 
     def __init__(self, owner: Grpo, loop: LoopState, resume_from: Path | None) -> None:
         self.options, self._run, self._tokenizer, self.loop = owner.options, owner._run, owner._policy.tokenizer, loop
+        self.largest_gap = owner.largest_gap()
         self.trainer: Any = None
+        self.gap: Any = None
         self._rows: dict[str, list[Any]] = {}
         self._iteration = 0
         self._kept = [resume_from] if resume_from else []
@@ -271,7 +292,8 @@ class _Session:
             "learning_rate": "learning_rate",
         }
         metrics = {name: float(logs[key]) for name, key in named.items() if logs.get(key) is not None}
-        metrics["logprob_gap"] = self.trainer.take_gap()
+        gap, self.trainer.gap = self.gap, type(self.gap)()
+        metrics |= {"logprob_gap": gap.mean, "logprob_gap_max": gap.max, "logprob_ratio": gap.ratio}
         metrics["trained_tokens"] = float(sum(map(sum, self._rows["env_mask"])))
         return self.loop.after(self._iteration, metrics)
 
@@ -284,6 +306,22 @@ class _Session:
 
         if not all(bool(torch.isfinite(p.grad).all()) for p in model.parameters() if p.grad is not None):
             raise CoevolveError(f"iteration {self._iteration}: the gradient is not finite; {RESUME}")
+
+    def same_policy(self) -> None:
+        """Refuse rollouts that were sampled from another policy than the one that is trained."""
+        gap = self.gap = self.trainer.whole_gap()
+        if not gap.mean <= self.largest_gap:
+            what = f"differ by {gap.mean:.2g} a token (at most {gap.max:.2g}), above max_gap {self.largest_gap:g}"
+            raise CoevolveError(
+                f"iteration {self._iteration}: the log-probabilities of engine and trainer {what}: the rollouts were sampled from another "
+                "policy than the one that is trained; the last checkpoint is untouched: resume from it with policy.name=transformers or "
+                "policy.dtype=float32, or allow it with a larger trainer.max_gap"
+            )
+
+    def updated(self) -> None:
+        """An engine with a copy of the weights must take the new ones."""
+        if isinstance(self.trainer.live_policy, TakesWeights):
+            self.trainer.live_policy.take_weights()
 
     def saved(self, folder: Path) -> None:
         """Commit the complete checkpoint, then drop all but this and the one before."""
@@ -301,7 +339,14 @@ class _Session:
 
         class LoopCallback(TrainerCallback):
             def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+                session.same_policy()
                 session.finite(kwargs["model"])
+
+            def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+                session.updated()
+
+            def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+                session.updated()
 
             def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
                 if "loss" in logs:  # TRL also logs a summary at the end

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+from attrs import astuple, frozen
 from torch import Tensor
 from trl.trainer.grpo_trainer import GRPOTrainer
 
@@ -20,12 +21,45 @@ PASS_ROWS = 32
 """Rows of like length that share a forward pass: enough to keep a CPU busy, few enough to be of like length."""
 
 
+@frozen
+class Gap:
+    """How far the trainer's log-probabilities of the policy's tokens are from those that the engine sampled with."""
+
+    tokens: int = 0
+    total: float = 0.0
+    """Sum of the absolute differences."""
+    max: float = 0.0
+    ratios: float = 0.0
+    """Sum of the probability ratios, trainer's by engine's: near 1 each when both are the same policy."""
+
+    def with_tokens(self, differences: Tensor) -> "Gap":
+        """With `differences` (tokens,) of log-probabilities, trainer's minus engine's; one that is not finite makes the gap infinite."""
+        if not differences.numel():
+            return self
+        size = differences.double().abs().nan_to_num(nan=math.inf, posinf=math.inf)
+        return Gap(
+            self.tokens + differences.numel(),
+            self.total + size.sum().item(),
+            max(self.max, size.max().item()),
+            self.ratios + differences.double().exp().sum().item(),
+        )
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.tokens if self.tokens else 0.0
+
+    @property
+    def ratio(self) -> float:
+        return self.ratios / self.tokens if self.tokens else 1.0
+
+
 class PackedGrpoTrainer(GRPOTrainer):
     """`exact_group_normaliser`: see `group_scale`."""
 
     def __init__(self, *args: Any, exact_group_normaliser: bool = False, **kwargs: Any) -> None:
         self._exact = exact_group_normaliser
-        self._gap = [0.0, 0.0]
+        self.gap = Gap()
+        """Of this iteration's batch so far, own log-probabilities being those before the update."""
         self._own: Tensor | None = None
         self.live_policy: Any = None
         """The policy over the model that is trained."""
@@ -89,15 +123,17 @@ class PackedGrpoTrainer(GRPOTrainer):
         if self._step % (steps * self.num_iterations) < steps:
             own = inputs.get("old_per_token_logps", self._own)
             mask = inputs["completion_mask"] * inputs["tool_mask"]
-            self._gap[0] += ((own - inputs["sampling_per_token_logps"]).abs() * mask).sum().item()
-            self._gap[1] += mask.sum().item()
+            self.gap = self.gap.with_tokens((own - inputs["sampling_per_token_logps"])[mask.bool()])
         return loss
 
-    def take_gap(self) -> float:
-        """Mean |sampled - own log-probability| over the policy's tokens since the last call, own being those before the update."""
-        total, count = self._gap
-        self._gap = [0.0, 0.0]
-        return total / count if count else 0.0
+    def whole_gap(self) -> Gap:
+        """The gap over all processes; each of them must ask."""
+        if self.accelerator.num_processes == 1:
+            return self.gap
+        own = torch.tensor([[*astuple(self.gap)]], dtype=torch.float64, device=self.accelerator.device)
+        parts = self.accelerator.gather(own)
+        tokens, total, _, ratios = parts.sum(dim=0).tolist()
+        return Gap(int(tokens), total, parts[:, 2].max().item(), ratios)
 
 
 def group_scale(tokens: Tensor, rollouts: int) -> Tensor:

@@ -200,7 +200,7 @@ def _tells(result: Any, query: str) -> bool:
 
 
 def _result(replay: Replay, index: int) -> Any:
-    return (replay.steps[index].result, replay.steps[index].error) if index < len(replay.steps) else None
+    return (replay.taken[index].result, replay.taken[index].error) if index < len(replay.taken) else None
 
 
 def _altered(action: Action) -> Iterator[Action]:

@@ -68,7 +68,7 @@ class Minimal:
         return Verdict(True, "accepted", f"{len(kept)} of {len(task.solution)} calls do", shorter)
 
     def _without_useless(self, environment: Environment, task: Task, right: Replay) -> list[Action]:
-        kept, steps, texts = list(task.solution), right.steps, environment.script(task.solution)
+        kept, steps, texts = list(task.solution), right.taken, environment.script(task.solution)
         said, left, index = Said(), self.options.max_replays, len(kept) - 1
         said.add(task.query)
         while index >= 0 and left > 0:
@@ -77,7 +77,7 @@ class Minimal:
                 left -= 1
                 tried = self._play(environment, task, fewer)
                 if tried.solved and tried.state == right.state and failure(tried, len(rest)) is None:
-                    kept, steps, texts, index = rest, tried.steps, fewer, len(rest)
+                    kept, steps, texts, index = rest, tried.taken, fewer, len(rest)
             index -= 1
         return kept
 

@@ -13,6 +13,7 @@ name or of its document's first sentence that few tools share ("headlights", not
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 from attrs import define, field, frozen
 
@@ -91,11 +92,11 @@ class Padding:
         return found[1]
 
     def _same(self, candidate: Known, made: Replay, other: Known) -> bool:
+        if made.state != made.start and self._play(other.task, other.task).state == made.state:
+            return True
         if candidate.calls >= other.calls:
             return self._solves(candidate, other)
-        if other.calls >= candidate.calls:
-            return self._solves(other, candidate)
-        return made.state != made.start and self._play(other.task, other.task).state == made.state
+        return other.calls >= candidate.calls and self._solves(other, candidate)
 
     def _solves(self, longer: Known, shorter: Known) -> bool:
         return self._play(shorter.task, longer.task).solved
@@ -115,8 +116,8 @@ class Padding:
             if own and _text(action) in surplus:
                 values = own & set(words(" ".join(str(value) for value in literals(action.arguments))))
                 telling = self._telling(action.name)
-                named = sum(any(_resemble(word, wanted) for word in own - values) for wanted in telling)
-                if len(values) + named >= max(1, min(_ENOUGH, len(telling))):
+                named = _kinds(word for word in sorted(own - values) if any(_resemble(word, wanted) for wanted in telling))
+                if len(values) + named >= max(1, min(_ENOUGH, _kinds(telling))):
                     return True
         return False
 
@@ -130,6 +131,15 @@ class Padding:
             shared = {word: sum(any(_resemble(word, other) for other in found) for found in others) for word in self._words.get(tool, ())}
             self._rare[tool] = tuple(sorted(word for word, count in shared.items() if count <= _FEW))
         return self._rare[tool]
+
+
+def _kinds(found: Iterable[str]) -> int:
+    """How many words there are when forms of one count once."""
+    kinds: list[str] = []
+    for word in found:
+        if not any(_resemble(word, other) for other in kinds):
+            kinds.append(word)
+    return len(kinds)
 
 
 def words(text: str) -> tuple[str, ...]:

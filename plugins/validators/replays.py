@@ -22,6 +22,11 @@ class Replay:
     def solved(self) -> bool:
         return self.score >= SUCCESS
 
+    @property
+    def taken(self) -> tuple[Step, ...]:
+        """The steps that are actions of their own, in the actions' order: without what was done inside of them."""
+        return tuple(step for step in self.steps if not step.inner)
+
 
 def replay(environment: Environment, task: Task, texts: Sequence[str], limit: int) -> Replay:
     """Say `texts`, at most `limit` of them, in a fresh episode of the task."""
@@ -57,4 +62,4 @@ def failure(made: Replay, wanted: int) -> str | None:
         return f"{failed.action.name}: {failed.error}"
     if made.fault is not None:
         return made.fault
-    return f"{len(made.steps)} of {wanted} calls were carried out" if len(made.steps) < wanted else None
+    return f"{len(made.taken)} of {wanted} calls were carried out" if len(made.taken) < wanted else None

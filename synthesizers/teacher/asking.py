@@ -15,12 +15,12 @@ from typing import Any, NoReturn
 from attrs import define, field
 
 from coevolve import Chat, InfrastructureFault, Journal, Message, TeacherCall, TooManyFaults, UserError
+from coevolve.endpoint import NOT_ASKED, Answer, Failed, Usage, check_packages, line, tokens_of, waiting
 
-from . import waiting
 from .budget import Budget, Held
-from .endpoint import Endpoint
-from .faults import DOWN, NOT_ASKED, SPENT, Answer, BudgetSpent, EndpointDown, Failed, TeacherFault, Usage, line
-from .options import TeacherOptions, check_packages, tokens_of
+from .endpoint import TeacherEndpoint
+from .faults import DOWN, SPENT, BudgetSpent, EndpointDown, TeacherFault
+from .options import PACKAGES, TeacherOptions
 from .structured import Dialect
 
 __all__ = ["Asking", "BudgetSpent", "EndpointDown", "TeacherFault"]
@@ -42,7 +42,7 @@ class _Here:
     slots: asyncio.Semaphore
     settled: asyncio.Event = field(factory=asyncio.Event)
     """Set, and replaced, whenever a reservation is released."""
-    endpoint: Endpoint | None = None
+    endpoint: TeacherEndpoint | None = None
 
 
 @define
@@ -71,7 +71,7 @@ class Asking:
     """
 
     def __init__(self, options: TeacherOptions, journal: Journal, chat: Chat | None) -> None:
-        check_packages()
+        check_packages("synthesizer 'teacher'", "teacher", PACKAGES)
         if options.provider == "policy" and chat is None:
             raise UserError("synthesizer.provider = 'policy' needs the policy in training, and nobody lends it; set it to 'endpoint'")
         self.options, self._journal = options, journal
@@ -161,7 +161,7 @@ class Asking:
             scrub: Callable[[str], str] = str
             try:
                 if self._chat is None:
-                    here.endpoint = here.endpoint or Endpoint(self.options)
+                    here.endpoint = here.endpoint or TeacherEndpoint(self.options)
                     scrub = here.endpoint.scrub
                     answer = await here.endpoint.send(request.kept, request.dialect, request.room)
                 else:
@@ -234,7 +234,7 @@ class Asking:
     def _cost(self, prompt: int, completion: int) -> float:
         if self._chat is not None:
             return 0.0
-        return (prompt * self.options.input_price + completion * self.options.output_price) / 1e6
+        return self.options.cost(prompt, completion)
 
     def _give_up(self, request: _Request, failed: Failed) -> NoReturn:
         """The request has failed for good: see whether the endpoint is down, write down what was never sent, raise."""

@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from attrs import define, field, frozen
 
 from coevolve import Journal
+from coevolve.endpoint import read_budget
 
 from .faults import SPENT
-from .options import TeacherOptions, read_budget
+from .options import TeacherOptions
 
 
 @frozen(eq=False)

@@ -1,23 +1,11 @@
-"""What can go wrong between a request and its reply, sorted by what helps: asking again, asking otherwise, or nothing."""
-
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-from attrs import define, frozen
+"""What becomes of a request to the teacher that brought no usable reply."""
 
 from coevolve import InfrastructureFault
+from coevolve.endpoint import NOT_ASKED
 
-if TYPE_CHECKING:
-    from .structured import Dialect
-
-NOT_ASKED = "not asked: "
-"""Begins the fault of a request that was never sent. Such a row in the journal is no call; it lets a replay refuse the same requests."""
 SPENT = f"{NOT_ASKED}the budget"
+"""As the reason in a row of the journal, which lets a replay refuse the same requests."""
 DOWN = f"{NOT_ASKED}the endpoint"
-RAW_KEPT = 20_000
-"""Characters of an unusable answer that are kept."""
-REFUSALS = ("content_filter", "content_policy_violation", "data_inspection_failed", "moderation_blocked")
-"""Error codes of endpoints that refuse the prompt's content."""
 
 
 class TeacherFault(InfrastructureFault):
@@ -30,77 +18,3 @@ class BudgetSpent(TeacherFault):
 
 class EndpointDown(TeacherFault):
     """The endpoint is down for the rest of this evolution; nothing was sent."""
-
-
-@frozen
-class Usage:
-    """Tokens of one call. `told` is False where they were estimated."""
-
-    prompt: int = 0
-    completion: int = 0
-    told: bool = True
-
-
-@frozen
-class Answer:
-    """A usable reply."""
-
-    text: str
-    usage: Usage | None = None
-
-
-@define
-class Failed(Exception):
-    """One attempt failed."""
-
-    reason: str
-    """One line."""
-    raw: str = ""
-    """What came instead of a reply."""
-    again: bool = False
-    """Whether the same request may succeed on another attempt."""
-    instead: "Dialect | None" = None
-    """How to put the same request at once to an endpoint that did not understand it; that is no repeated attempt."""
-    after: float | None = None
-    """Seconds that the endpoint asks to wait."""
-    counts: bool = True
-    """Whether it speaks against the endpoint (circuit breaker): a refusal does not."""
-    cut: bool = False
-    """The limit on tokens was used up before any text came."""
-    lost: bool = False
-    """No answer came, though the endpoint may have worked, and been paid, for it."""
-    usage: Usage | None = None
-
-    def __str__(self) -> str:
-        return self.reason
-
-    @property
-    def fault(self) -> str:
-        """The journal's text: the reason in the first line, then what came instead of a reply."""
-        return f"{self.reason}\n{self.raw[:RAW_KEPT]}" if self.raw else self.reason
-
-
-def line(text: object, most: int = 200) -> str:
-    """Any text as one line of at most `most` characters."""
-    words = " ".join(str(text).split())
-    return words if len(words) <= most else f"{words[: most - 3]}..."
-
-
-def error_fields(body: object) -> Mapping[str, Any]:
-    """The `error` object of an OpenAI-like error body (some servers leave the wrapper out); empty for anything else."""
-    inner = body.get("error", body) if isinstance(body, Mapping) else None
-    return inner if isinstance(inner, Mapping) else {"message": inner} if isinstance(inner, str) else {}
-
-
-def of_status(status: int, body: object, text: str, after: float | None, advice: str) -> Failed:
-    """The fault behind an HTTP status; `advice` names what to check where the endpoint does not let us in."""
-    fields = error_fields(body)
-    code, message = str(fields.get("code") or fields.get("type") or ""), line(fields.get("message") or text)
-    reason = f"HTTP {status}" + (f": {message}" if message else "")
-    if code in REFUSALS:
-        return Failed(f"refused ({code}): {message}", text, counts=False)
-    if status in (401, 403, 404):
-        return Failed(f"HTTP {status}, {advice} ({message})" if message else f"HTTP {status}, {advice}", text)
-    if code == "insufficient_quota":  # sent as 429, but no waiting helps
-        return Failed(reason, text)
-    return Failed(reason, text, again=status in (408, 409, 425, 429) or status >= 500, after=after)

@@ -44,7 +44,7 @@ _REFLECT = """The agent was given this task:
 Find the weakness behind it. Answer with one JSON object of four fields:
 "weakness": where the agent goes wrong or wavers, with the names of the tools;
 "why": the likely cause;
-"tries": a list of one to three things to try in the environment, each a chain of tools by name;
+"tries": a list of things to try in the environment, each a chain of tools by name;
 "variant": what a new task must need so that it trains the same skill in another way."""
 
 _EXPLORE = """Explore the environment, call by call. It is as at the beginning of this task:

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from .faults import error_fields
+from coevolve.endpoint import error_fields
 
 FORMATS = ("json_schema", "json_object", "none")
 """From the strictest to none at all."""

@@ -11,10 +11,17 @@ from coevolve.environments.appworld.check import SPLITS
 from coevolve.environments.appworld.environment import AppWorld, AppWorldOptions
 from coevolve.environments.appworld.episode import PARTIAL, progress
 from coevolve.environments.appworld.protocol import code_of
+from coevolve.testing import check_environment
 
 pytestmark = pytest.mark.slow
 
 SHOW = Action("spotify.show_song", {"song_id": 1})
+
+
+def test_the_contract_is_kept(environment: AppWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a task whose solution is shown and one whose solution is held out."""
+    monkeypatch.setattr(AppWorld, "splits", lambda _: ("train", "test_normal"))
+    check_environment(environment, sample=1)
 
 
 def test_held_out_tasks_show_neither_solution_nor_answer(environment: AppWorld) -> None:

@@ -4,7 +4,7 @@ import copy
 import random
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coevolve.environments.appworld.engine.canonical import compare, plain, text_of
@@ -46,6 +46,7 @@ class Store:
 PLAYLISTS = st.dictionaries(st.text(min_size=1, max_size=4), st.lists(st.integers(1, 9), unique=True, max_size=4), max_size=4)
 
 
+@settings(deadline=None)
 @given(PLAYLISTS, st.randoms(use_true_random=False))
 def test_the_order_of_insertions_and_random_codes_do_not_matter(wanted: dict[str, list[int]], rng: random.Random) -> None:
     seen = set()
@@ -58,6 +59,7 @@ def test_the_order_of_insertions_and_random_codes_do_not_matter(wanted: dict[str
     assert (seen == {"{}"}) == (not wanted)
 
 
+@settings(deadline=None)
 @given(PLAYLISTS, PLAYLISTS, st.randoms(use_true_random=False))
 def test_different_additions_give_different_diffs(one: dict[str, list[int]], other: dict[str, list[int]], rng: random.Random) -> None:
     texts = []
@@ -70,6 +72,7 @@ def test_different_additions_give_different_diffs(one: dict[str, list[int]], oth
     assert (texts[0] == texts[1]) == same
 
 
+@settings(deadline=None)
 @given(PLAYLISTS, st.randoms(use_true_random=False))
 def test_what_was_undone_is_no_change(wanted: dict[str, list[int]], rng: random.Random) -> None:
     store = Store()
@@ -97,6 +100,7 @@ def test_only_as_many_rows_cancel_as_were_removed() -> None:
     assert diff(store.tables) == {ENTRY: {"added": [{"playlist_id": 1, "song": 7}], "updated": {}, "removed": []}}
 
 
+@settings(deadline=None)
 @given(st.one_of(st.integers(-5, 5), st.floats(-5, 5, allow_nan=False), st.booleans()))
 def test_numbers_are_equal_as_numbers(number: Any) -> None:
     store = Store()
@@ -128,6 +132,7 @@ def test_rows_that_refer_to_each_other_end() -> None:
     assert found[PLAYLIST]["added"][0]["entry_ids"] == [{"new": {"playlist_id": {"new": PLAYLIST}, "song": 1}}]
 
 
+@settings(deadline=None)
 @given(
     st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
 )

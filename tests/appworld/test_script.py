@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coevolve import Action
@@ -35,6 +35,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(VALUES, VALUES)
 def test_a_call_is_read_back_as_it_was(item: Any, note: Any) -> None:
     action = Action("shop.buy", {"item_id": item, "note": note})
@@ -48,6 +49,7 @@ def test_a_call_is_read_back_as_it_was(item: Any, note: Any) -> None:
     assert given_values == {"item_id": item, "note": note}
 
 
+@settings(deadline=None)
 @given(st.text(max_size=40))
 def test_other_code_is_no_call(text: str) -> None:
     assert CALLS.read(text) is None

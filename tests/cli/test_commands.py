@@ -108,7 +108,8 @@ def test_config_prints_what_config_takes_back(call: Call, here: Path, capfd: Rea
 def test_recipes_are_listed(call: Call, capfd: Read) -> None:
     assert call("recipes") == 0
     names = [line.partition(":")[0] for line in capfd.readouterr().out.splitlines()]
-    assert names == ["bfcl-smoke", "desk", "desk-teacher", "paper-bfcl-qwen2.5-7b", "paper-bfcl-qwen3-30b-a3b", "paper-bfcl-qwen3-4b"]
+    papers = [f"paper-{benchmark}-{model}" for benchmark in ("appworld", "bfcl") for model in ("qwen2.5-7b", "qwen3-30b-a3b", "qwen3-4b")]
+    assert names == ["appworld-smoke", "bfcl-smoke", "desk", "desk-teacher", *papers]
 
 
 def test_plugins_are_listed_with_their_distribution(call: Call, capfd: Read) -> None:

@@ -11,18 +11,25 @@ from coevolve.core.registry import Registry, load_plugins
 
 def test_the_recipes_say_what_they_are() -> None:
     assert list(recipes()) == [
+        "appworld-smoke",
         "bfcl-smoke",
         "desk",
         "desk-teacher",
+        "paper-appworld-qwen2.5-7b",
+        "paper-appworld-qwen3-30b-a3b",
+        "paper-appworld-qwen3-4b",
         "paper-bfcl-qwen2.5-7b",
         "paper-bfcl-qwen3-30b-a3b",
         "paper-bfcl-qwen3-4b",
     ]
     assert all(line.endswith(".") and len(line) > 30 for line in recipes().values())
-    assert "not a result" in recipes()["bfcl-smoke"]
+    assert "not a result" in recipes()["bfcl-smoke"] and "not a result" in recipes()["appworld-smoke"]
 
 
-@pytest.mark.parametrize(("recipe", "synthesizer"), [("bfcl-smoke", "programmatic"), ("desk", "programmatic"), ("desk-teacher", "teacher")])
+@pytest.mark.parametrize(
+    ("recipe", "synthesizer"),
+    [("appworld-smoke", "programmatic"), ("bfcl-smoke", "programmatic"), ("desk", "programmatic"), ("desk-teacher", "teacher")],
+)
 def test_every_recipe_loads(recipe: str, synthesizer: str) -> None:
     registry = load_plugins(only=["coevolve.*"])
     config = load_config(registry, recipe)

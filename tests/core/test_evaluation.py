@@ -4,16 +4,19 @@ import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
+import attrs
 import pytest
 from rich.console import Console
 
-from coevolve import RolloutGroup, Task, UserError, hookimpl
-from coevolve.core.evaluation import run_eval
+from coevolve import Outcome, RolloutGroup, Task, Trajectory, UserError, hookimpl
+from coevolve.core.evaluation import arms, evaluate, run_eval
+from coevolve.core.evaluation_report import Estimate, render_table
 from coevolve.core.show import show
 from coevolve.core.summary import shares
-from coevolve.testing import Stockroom
+from coevolve.testing import Stockroom, TabularPolicy, make_task
 
 
 def text_of(print_it: Any) -> str:
@@ -100,3 +103,88 @@ def test_shares_add_up_and_overhead_is_the_rest() -> None:
     assert share["feedback"] == 0.05 and share["start"] == 0.05
     assert share["overhead"] == pytest.approx(0.1), "the store and what no part names"
     assert shares({}, wall=0.0) == {}
+
+
+def test_avg_and_best_of_k_by_hand(runs: Any) -> None:
+    registry = runs.registry()
+    report = run_eval(runs.config(registry, "policy.share=0.5"), registry, tasks=10, mode="sampled", samples=3, seeds=2)
+    each = [run_eval(runs.config(registry, "policy.share=0.5", f"seed={s}"), registry, tasks=10, mode="sampled", samples=3) for s in (0, 1)]
+    assert report.by_seed == tuple(one.success for one in each) and report.by_seed[0] != report.by_seed[1]
+    assert report.success == report.average.mean == pytest.approx(fmean(one.average.mean for one in each))
+    assert report.best.mean == pytest.approx(fmean(one.best.mean for one in each)) and report.best.mean > report.average.mean
+    assert report.rollouts == 60 and report.sampling["seeds"] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("scores", "seeds", "average", "best"),
+    [
+        ([[1, 0, 0, 0], [0, 0, 0, 0]], 2, Estimate(0.125, 0.125), Estimate(0.25, 0.25)),
+        ([[1, 0, 0, 0], [0, 0, 0, 0]], 1, Estimate(0.125, 0.125), Estimate(0.5, 0.5)),
+        ([[1, None], [None, None], [1, 1]], 1, Estimate(1.0, 0.0), Estimate(1.0, 0.0)),
+        ([[None, 1, 0, 0]], 2, Estimate(1 / 3, None), Estimate(0.5, None)),
+    ],
+)
+def test_estimates_over_tasks_leave_out_what_has_no_score(
+    runs: Any, scores: list[list[float | None]], seeds: int, average: Estimate, best: Estimate
+) -> None:
+    config = runs.config(runs.registry())
+    tasks = [make_task(f"t{n}") for n in range(len(scores))]
+    samples = len(scores[0]) // seeds
+
+    class Table:
+        environment = Stockroom(Stockroom.Options())
+        asked = 0
+
+        def roll(self, policy: Any, tasks: Any, count: int, sampling: Any, iteration: int) -> list[RolloutGroup]:
+            first, self.asked = self.asked * count, self.asked + 1
+            return [
+                RolloutGroup(task, 0, tuple(made(task.id, score) for score in row[first : first + count]))
+                for task, row in zip(tasks, scores, strict=True)
+            ]
+
+    def made(task: str, score: float | None) -> Trajectory:
+        outcome = Outcome.INFRASTRUCTURE_FAULT if score is None else Outcome.COMPLETED
+        return Trajectory(task, 0, 0, ({"role": "user", "content": "q"},), (), outcome, score)
+
+    roller: Any = Table()
+    report = evaluate(roller, TabularPolicy(TabularPolicy.Options()), tasks, "sampled", config, samples=samples, seeds=seeds)
+    for found, wanted in ((report.average, average), (report.best, best)):
+        assert found.mean == pytest.approx(wanted.mean)
+        assert found.error == (None if wanted.error is None else pytest.approx(wanted.error))
+
+
+def test_a_result_names_what_it_was_got_with(runs: Any) -> None:
+    registry = runs.registry()
+    first, same, other = (
+        run_eval(runs.config(registry, *sets), registry, tasks=4) for sets in ([], ["policy.share=0.9"], ["evaluation.split=train"])
+    )
+    told = json.loads(first.to_json())
+    assert told["policy"] == "tabular" and told["scorer"].startswith("stockroom of ")
+    assert told["sampling"] == {"temperature": 0.0, "max_new_tokens": 48, "seeds": [0]}
+    assert len(told["prompts"]) == 12 and first.prompts == same.prompts != other.prompts
+    text = text_of(first.render)
+    assert all(word in text for word in ("engine tabular", "temperature 0.0", "seeds 0", f"prompts {first.prompts}", "scorer stockroom"))
+
+
+def test_several_policies_stand_in_one_table(runs: Any) -> None:
+    registry = runs.registry()
+    reports = [
+        run_eval(runs.config(registry, f"policy.share={share}"), registry, tasks=8, mode="sampled", samples=2) for share in (0.0, 1.0)
+    ]
+    reports[1] = attrs.evolve(reports[1], model="b", usage={"calls": 16, "cost": 0.25})
+    text = text_of(lambda console: render_table(reports, console))
+    assert "8 tasks, 2 rollouts each" in text and "avg@2" in text and "best@2" in text and "0.2500" in text
+    assert str(reports[0].average) in text and str(reports[1].best) in text
+    assert "engine tabular, temperature 1.0" in text and f"prompts {reports[0].prompts}" in text
+
+
+def test_a_file_of_policies_holds_nothing_else(tmp_path: Path) -> None:
+    file = tmp_path / "arms.toml"
+    file.write_text('[[policy]]\nname = "scripted"\n\n[[policy]]\nname = "openai"\nmodel = "m"\n')
+    assert arms(file) == [{"name": "scripted"}, {"name": "openai", "model": "m"}]
+    for text in ("", "[policy]\nname = 'x'", "[[policy]]\nmodel = 'm'", "steps = 3\n[[policy]]\nname = 'x'", "[[policy"):
+        file.write_text(text)
+        with pytest.raises(UserError, match=r"arms\.toml"):
+            arms(file)
+    with pytest.raises(UserError, match="No such file"):
+        arms(tmp_path / "nothing.toml")

@@ -12,10 +12,35 @@ from pathlib import Path
 import pytest
 
 from coevolve import Episode, Worker
-from coevolve.core.contracts import KINDS, HasEstimate, Installable, Journal, NeedsChat, NeedsJournal, NeedsPolicy
+from coevolve.core.contracts import (
+    KINDS,
+    HasEstimate,
+    HasLeaderboard,
+    HasUsage,
+    HasWeights,
+    Installable,
+    Journal,
+    NeedsChat,
+    NeedsJournal,
+    NeedsPolicy,
+    TakesWeights,
+)
 from coevolve.core.registry import HOOKS
 
-OPTIONAL = (Episode, HasEstimate, Installable, Journal, NeedsChat, NeedsJournal, NeedsPolicy, Worker)
+OPTIONAL = (
+    Worker,
+    Episode,
+    HasEstimate,
+    HasLeaderboard,
+    HasUsage,
+    HasWeights,
+    Installable,
+    Journal,
+    NeedsChat,
+    NeedsJournal,
+    NeedsPolicy,
+    TakesWeights,
+)
 TEXT = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text("utf-8")
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", TEXT, re.DOTALL))
 

@@ -59,7 +59,7 @@ def test_every_default_component_is_found_by_its_name() -> None:
         "validator": ("execution", "minimal", "safety", "solvable"),
         "trainer": ("grpo",),
         "sampler": ("learnability", "uniform"),
-        "policy": ("scripted", "transformers"),
+        "policy": ("openai", "scripted", "transformers", "vllm"),
         "executor": ("processes", "ray"),
     }
     for kind, of_kind in names.items():

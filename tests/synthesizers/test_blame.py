@@ -1,11 +1,12 @@
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from coevolve import Action, RolloutGroup, Step, Task, Trajectory
-from coevolve.synthesizers.blame import Count, Rates, Seen, blamed, divergence, read
+from coevolve.synthesizers.blame import Count, Rates, Seen, blamed, called, divergence, read
 from coevolve.synthesizers.catalog import catalog_of
 from coevolve.synthesizers.links import Link, Survey, handings
 from coevolve.testing import Stockroom, StockroomOptions, make_trajectory
@@ -65,6 +66,15 @@ def test_the_nearest_sibling_is_the_reference() -> None:
     other = rollout(1.0, BARCODE, *TASK.solution)
     late = rollout(0.0, BARCODE, FIND, COUNT_)
     assert seen(RIGHT, other, late)[-3:] == [(CODE[0], 0.0), (CODE[1], 0.5), (AMOUNT, 0.5)]
+
+
+def test_calls_that_blocks_of_code_made_stand_for_the_blocks() -> None:
+    find, add = (Step(action, "", 1, inner=True) for action in (FIND, ADD))
+    block = Step(Action("execute", {"code": "..."}), "")
+    wrong = attrs.evolve(block, error="SyntaxError")
+    assert called([block, find, attrs.evolve(block, error="KeyError"), add, block], CATALOG) == (find, add)
+    assert called([block, find, wrong], CATALOG) == (find, wrong)
+    assert called([block, wrong], CATALOG) == (block, wrong), "without inner steps everything is a call"
 
 
 def test_divergence() -> None:

@@ -74,8 +74,8 @@ class FakeTime:
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
     """Nothing of the teacher waits for real; `slept` says how long it would have."""
     fake = FakeTime()
-    monkeypatch.setattr("coevolve.synthesizers.teacher.waiting.sleep", fake.sleep)
-    monkeypatch.setattr("coevolve.synthesizers.teacher.waiting.now", fake.now)
+    monkeypatch.setattr("coevolve.endpoint.waiting.sleep", fake.sleep)
+    monkeypatch.setattr("coevolve.endpoint.waiting.now", fake.now)
     return fake
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from coevolve import InfrastructureFault, TooManyFaults, UserError
 from coevolve.core.journal import StoreJournal
-from coevolve.synthesizers.teacher import endpoint
+from coevolve.endpoint import client
 from coevolve.synthesizers.teacher import options as options_module
 from coevolve.synthesizers.teacher.asking import ESTIMATED, Asking, BudgetSpent, EndpointDown, TeacherFault
 from coevolve.synthesizers.teacher.options import TeacherOptions
@@ -637,4 +637,4 @@ def test_a_real_server_answers_in_every_mode(local_server: str, open_journal: Ca
 
 
 def test_the_limits_are_what_their_texts_say() -> None:
-    assert endpoint.LARGEST == 4 * 1024 * 1024
+    assert client.LARGEST == 4 * 1024 * 1024

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coevolve.synthesizers.teacher import waiting
-from coevolve.synthesizers.teacher.options import TeacherOptions, call_cap, estimate, is_local, read_budget, tokens_of
+from coevolve.endpoint import is_local, read_budget, tokens_of, waiting
+from coevolve.synthesizers.teacher.options import TeacherOptions, call_cap, estimate
 
 
 @pytest.mark.parametrize("text", ["200", "calls", "-1calls", "1e999calls", "5 dollars", "1,000calls", "nancalls", "infcost", "١calls" * 2])

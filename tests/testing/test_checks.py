@@ -9,6 +9,7 @@ import attrs
 import pytest
 
 from coevolve import (
+    Action,
     CandidateTask,
     Environment,
     Feedback,
@@ -17,6 +18,7 @@ from coevolve import (
     Origin,
     RolloutGroup,
     Signal,
+    Step,
     Task,
     TaskKeys,
     TaskPool,
@@ -46,6 +48,7 @@ OPTIONS = StockroomOptions(train=12, test=6)
 def test_the_stockroom_and_the_desk_keep_the_contract() -> None:
     check_environment(Stockroom(StockroomOptions()), sample=40)
     check_environment(Desk(DeskOptions(train=20, dev=5, test=20)), sample=20)
+    check_environment(room(Blocks))
 
 
 class NoTrain(Stockroom):
@@ -102,8 +105,32 @@ class Endless(StockroomEpisode):
         return super().step(text) if text else Observation()
 
 
+class Blocks(StockroomEpisode):
+    """Each action is a block of code that first looks something up."""
+
+    inner = True
+
+    def step(self, text: str) -> Observation:
+        seen = super().step(text)
+        looked = tuple(Step(Action("stock.look"), "12", 12, inner=self.inner) for _ in seen.steps)
+        return attrs.evolve(seen, steps=(*seen.steps, *looked))
+
+
+class Unmarked(Blocks):
+    inner = False
+
+
+class Loose(Blocks):
+    def step(self, text: str) -> Observation:
+        seen = super().step(text)
+        return attrs.evolve(seen, steps=seen.steps[::-1])
+
+
 def room(episode: type[StockroomEpisode]) -> Environment:
     class Room(Stockroom):
+        def compose(self, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
+            return super().compose(start, [step for step in steps if not step.inner], task_id, query)
+
         def open(self, task: Task) -> StockroomEpisode:
             made = super().open(task)
             made.__class__ = episode
@@ -125,6 +152,8 @@ def room(episode: type[StockroomEpisode]) -> Environment:
         (room(Generous), "doing nothing solves it"),
         (room(Strict), "its own solution scores 0.4"),
         (room(Endless), "was not done after"),
+        (room(Unmarked), "script\\(\\) does other calls"),
+        (room(Loose), "an inner step must follow the step that it was done by"),
     ],
 )
 def test_a_broken_environment_is_named(environment: Environment, sentence: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any, cast
 import attrs
 import pytest
 
-from coevolve import Action, CandidateTask, InfrastructureFault, Observation, Origin, Task, TaskKeys, TaskPool, Verdict
+from coevolve import Action, CandidateTask, InfrastructureFault, Observation, Origin, Step, Task, TaskKeys, TaskPool, Verdict
 from coevolve.environments.desk import Desk, DeskOptions
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
 from coevolve.plugins.validators.reasons import Reason
@@ -61,6 +61,29 @@ def test_call_failed() -> None:
 
 def test_a_solution_longer_than_the_bound_is_given_up() -> None:
     verdict = judge(TASK, max_completions=1)
+    assert verdict.reason == Reason.CALL_FAILED and "1 of 2" in verdict.detail
+
+
+class Blocks(StockroomEpisode):
+    """Each action is a block of code that also looks something up, as often as the stockroom was asked before."""
+
+    asked = 0
+
+    def step(self, text: str) -> Observation:
+        seen = super().step(text)
+        self.asked += len(seen.steps)
+        looked = tuple(Step(Action("stock.look"), "12", 12, inner=True) for _ in range(self.asked) if seen.steps)
+        return attrs.evolve(seen, steps=(*seen.steps, *looked))
+
+
+def test_what_a_block_of_code_does_inside_is_no_action_of_the_solution() -> None:
+    assert {reason(task, environment=changed(Blocks)) for task in ROOM.tasks("train")} == {"accepted"}
+
+    class Short(Blocks):
+        def step(self, text: str) -> Observation:
+            return attrs.evolve(super().step(text), done=True)
+
+    verdict = judge(TASK, environment=changed(Short))
     assert verdict.reason == Reason.CALL_FAILED and "1 of 2" in verdict.detail
 
 

@@ -1,0 +1,75 @@
+"""`coevolve leaderboard`: the trained policy attempts what a benchmark's leaderboard asks for, and the environment writes it down."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from .clock import Clock
+from .config import Chosen, Config
+from .contracts import Episode, HasLeaderboard, NeedsEnvironment, Policy
+from .episodes import Limits, Roller
+from .errors import UserError
+from .model import RolloutGroup, Sampling, Task
+from .randomness import derive
+from .registry import Registry
+
+ROWS = 32
+"""Episodes that are rolled out at once; each lot is kept before the next one begins."""
+
+
+def submit(config: Config, registry: Registry, run: Path, out: Path, name: str | None) -> Sequence[str]:
+    """Write the submission of the run in the folder `run` into `out`; returns the environment's lines for the user.
+
+    UserError for an environment without a leaderboard, and for a run without a trained policy.
+    """
+    component: Any = registry.component("environment", config.environment.name)
+    if not issubclass(component, HasLeaderboard):
+        raise UserError(f"environment {config.environment.name!r} has no leaderboard to write for; coevolve eval tells the run's success")
+    policy: Any = _trained(config, registry, run)
+    environment: Any = component(config.environment.options)
+    if isinstance(policy, NeedsEnvironment):
+        policy.bind(environment)
+    roller = Roller(environment, Limits(config.max_completions, config.step_timeout, config.workers), Clock())
+    try:
+        return tuple(environment.leaderboard(out, name or _name(run), _Rolls(roller, policy, config)))
+    finally:
+        roller.close()
+
+
+def _trained(config: Config, registry: Registry, run: Path) -> Policy:
+    """The policy as the run left it; one that has no weights is as configured."""
+    chosen = config.policy
+    if hasattr(chosen.options, "model"):
+        if not (run / "policy").is_dir():
+            raise UserError(f"{run} has no trained policy yet; finish it first: coevolve resume {run}")
+        chosen = Chosen(chosen.name, attrs.evolve(chosen.options, model=str(run / "policy")))
+    made: Policy = registry.component("policy", chosen.name)(chosen.options)
+    return made
+
+
+def _name(run: Path) -> str:
+    """The run's folder as a name in small letters and digits.
+
+    >>> _name(Path("runs/AppWorld Try.2"))
+    'appworld-try-2'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", run.resolve().name.lower()).strip("-") or "run"
+
+
+@attrs.frozen
+class _Rolls:
+    """contracts.Rolls."""
+
+    roller: Roller
+    policy: Policy
+    config: Config
+
+    def __call__(self, tasks: Sequence[Task], keep: Callable[[Task, Episode], None]) -> list[RolloutGroup]:
+        groups: list[RolloutGroup] = []
+        for n in range(0, len(tasks), ROWS):
+            sampling = Sampling(0.0, self.config.max_new_tokens, derive(self.config.seed, "leaderboard", n))
+            groups += self.roller.roll(self.policy, tasks[n : n + ROWS], 1, sampling, 0, keep)
+        return groups

@@ -1,0 +1,177 @@
+"""vLLM in this process: samples token ids for many conversations, and takes over a live model's weights.
+
+Two things that vLLM leaves to its caller: after `reload_weights` the CPU build goes on computing with the old head where the head is the
+embedding (it holds a packed copy), so the head is packed again; and cached prefixes outlive a change of the weights, so they are dropped.
+"""
+
+import os
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from coevolve import CoevolveError, Sampling, UserError
+
+from .draw import uniforms
+from .lockstep import Row
+
+SETTINGS = {
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # weights are handed over as they are, not through a socket
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # the trainer's threads live in this process too
+    "VLLM_LOGGING_LEVEL": "ERROR",
+    "VLLM_NO_USAGE_STATS": "1",
+}
+
+PREFILLED = 8192
+"""Tokens that one step of vLLM on a CPU takes at most."""
+
+
+class VllmEngine:
+    """As `Lockstep`, for vLLM. `placement` is the device and dtype to compute in; `options` are those of the policy."""
+
+    def __init__(self, path: str, eos: frozenset[int], max_context: int, placement: tuple[str, Any], options: Any) -> None:
+        self.path, self.eos, self.max_context, self.placement, self._options = path, eos, max_context, placement, options
+        self.stale = False
+        """Whether the followed model's weights must be copied before anything is sampled."""
+        self._followed: Any = None
+        self._vllm: Any = None
+
+    def follow(self, model: Any) -> None:
+        """Sample from this model's weights from now on."""
+        self._followed, self.stale = model, True
+
+    def complete(self, rows: Sequence[Row], sampling: Sampling) -> list[bool]:
+        """Sample until the end token, `sampling.max_new_tokens` or the context's end; False for a row without room for a token."""
+        room = [self.max_context - len(row.ids) for row in rows]
+        live = [row for row, left in zip(rows, room, strict=True) if left > 0]
+        if live:
+            if self._vllm is None:
+                self._vllm = self._start()
+            if self.stale:
+                self._copy_weights()
+            self._sample(live, sampling)
+        return [left > 0 for left in room]
+
+    def release(self) -> None:
+        """Nothing is given back: vLLM holds its cache until the process ends."""
+
+    def _sample(self, live: Sequence[Row], sampling: Sampling) -> None:
+        from vllm import SamplingParams, TokensPrompt
+
+        wishes = [
+            SamplingParams(
+                temperature=sampling.temperature,
+                seed=seed,
+                max_tokens=min(sampling.max_new_tokens, self.max_context - len(row.ids)),
+                stop_token_ids=sorted(self.eos),
+                logprobs=0,  # of the sampled token only
+                detokenize=False,
+            )
+            for row, seed in zip(live, seeds(sampling.seed, live), strict=True)
+        ]
+        try:
+            done = self._vllm.generate([TokensPrompt(prompt_token_ids=list(row.ids)) for row in live], wishes, use_tqdm=False)
+        except BaseException:  # what was asked for must not be answered at the next call
+            inner = self._vllm.llm_engine
+            inner.abort_request(list(inner.output_processor.request_states), internal=True)
+            raise
+        for row, answer in zip(live, done, strict=True):
+            written = answer.outputs[0]
+            for token, listed in zip(written.token_ids, written.logprobs, strict=True):
+                logp = listed[token].logprob
+                if logp != logp:
+                    raise CoevolveError("the model's logits are not finite: its weights are spoilt; go on from an earlier checkpoint")
+                row.wrote(token, logp)
+
+    def _start(self) -> Any:
+        for name, value in SETTINGS.items():
+            os.environ.setdefault(name, value)
+        device, dtype = self.placement
+        with same_random_state():
+            from vllm import LLM
+
+            try:
+                return LLM(
+                    model=self.path,
+                    skip_tokenizer_init=True,
+                    generation_config="vllm",  # no sampling settings from the model's files
+                    dtype=str(dtype).removeprefix("torch."),
+                    max_model_len=self.max_context,
+                    kv_cache_memory_bytes=int(self._options.cache_gb * 10**9),
+                    enforce_eager=self._options.eager or device == "cpu",
+                    enable_prefix_caching=True,
+                    # The CPU build cannot put a seeded generator back, which it must after part of a prompt.
+                    enable_chunked_prefill=device != "cpu",
+                    max_num_batched_tokens=max(self.max_context, PREFILLED) if device == "cpu" else None,
+                    logprobs_mode="processed_logprobs",  # of the distribution that is drawn from
+                    use_tqdm_on_load=False,
+                    disable_log_stats=True,
+                )
+            except (ValueError, RuntimeError, NotImplementedError, OSError, AssertionError) as error:
+                why = " ".join(str(error).split())[:300]
+                raise UserError(
+                    f"vLLM cannot run model {self.path!r} ({type(error).__name__}: {why}); try policy.name = transformers"
+                ) from error
+
+    @torch.no_grad()
+    def _copy_weights(self) -> None:
+        with same_random_state():
+            self._vllm.collective_rpc("reload_weights", kwargs={"weights_iterator": weights_of(self._followed)})
+            self._vllm.apply_model(pack_head)
+        if not self._vllm.reset_prefix_cache():
+            raise CoevolveError("vLLM did not drop its cached prefixes after an update of the weights")
+        self.stale = False
+
+
+def seeds(seed: int, rows: Sequence[Row]) -> list[int]:
+    """A seed of 32 bits for each row's next completion: a function of (seed, row, tokens so far)."""
+    drawn = uniforms(seed, [row.row for row in rows], [len(row.ids) for row in rows], 1)
+    return [int(u * 2**32) for u in drawn[:, 0].tolist()]
+
+
+def weights_of(model: Any) -> Iterator[tuple[str, Tensor]]:
+    """Names as in the model's files and weights, one after the other; adapters are added to copies, the model stays as it is.
+
+    A generator on purpose: vLLM must take each weight before the next is made.
+    """
+    if not hasattr(model, "peft_config"):
+        yield from model.named_parameters()
+        return
+    adapted = {}
+    base = model.get_base_model()
+    for name, module in base.named_modules():
+        if hasattr(module, "get_delta_weight"):
+            adapted[f"{name}.base_layer.weight"] = module
+    for name, weight in base.named_parameters():
+        if ".lora_" in name:
+            continue
+        if name in adapted:
+            module = adapted[name]
+            for adapter in module.active_adapters:
+                weight = weight + module.get_delta_weight(adapter).to(weight.dtype)
+        yield name.replace(".base_layer.", "."), weight
+
+
+def pack_head(model: Any) -> None:
+    """Pack the head's weights for the CPU again, as vLLM does after loading; nothing to do on GPUs."""
+    from vllm.model_executor.layers.vocab_parallel_embedding import ParallelLMHead
+
+    for module in model.modules():
+        if isinstance(module, ParallelLMHead):
+            module.quant_method.process_weights_after_loading(module)
+
+
+@contextmanager
+def same_random_state() -> Iterator[None]:
+    """vLLM seeds the global generators, which are the trainer's."""
+    own, theirs = random.getstate(), np.random.get_state()
+    try:
+        with torch.random.fork_rng():
+            yield
+    finally:
+        random.setstate(own)
+        np.random.set_state(theirs)

@@ -1,0 +1,41 @@
+"""Asking an OpenAI-compatible endpoint, for plugins that do: where it is and what it may cost, one bounded call, what its failures mean.
+
+    options = EndpointOptions(model="m", base_url="http://127.0.0.1:8080/v1", api_key_env="")
+    endpoint = Endpoint(options)                      # inside an event loop, closed in the same
+    answer = read_answer(*await endpoint.post(body))  # raises Failed, which says what may help
+
+Nothing heavy is imported before an `Endpoint` is made.
+"""
+
+from . import waiting
+from .answers import Answer, ToolCall, Usage, read_answer
+from .client import Endpoint
+from .faults import NOT_ASKED, Failed, error_fields, line, of_status
+from .settings import EndpointOptions, address, check_packages, is_local, missing_key, read_budget, read_key, tokens_of, variable
+from .waiting import Pace, growing, retry_after
+
+__all__ = [
+    "NOT_ASKED",
+    "Answer",
+    "Endpoint",
+    "EndpointOptions",
+    "Failed",
+    "Pace",
+    "ToolCall",
+    "Usage",
+    "address",
+    "check_packages",
+    "error_fields",
+    "growing",
+    "is_local",
+    "line",
+    "missing_key",
+    "of_status",
+    "read_answer",
+    "read_budget",
+    "read_key",
+    "retry_after",
+    "tokens_of",
+    "variable",
+    "waiting",
+]

@@ -1,0 +1,99 @@
+"""Reading the body of a chat completion; what it holds is data from outside."""
+
+import json
+from typing import Any
+
+from attrs import frozen
+
+from .faults import Failed, line
+
+LONGEST = 200_000
+"""Characters of a reply at most, also of a server that minds no limit on tokens."""
+MOST_CALLS = 64
+"""Tool calls of one reply that are read."""
+MOST_TOKENS = 10**9
+"""A usage above this is nonsense, and taken as not told."""
+
+
+@frozen
+class Usage:
+    """Tokens of one call. `told` is False where they were estimated."""
+
+    prompt: int = 0
+    completion: int = 0
+    told: bool = True
+
+
+@frozen
+class ToolCall:
+    """A function call as the model wrote it. `arguments` is text that should be, and need not be, a JSON object."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@frozen
+class Answer:
+    """A usable reply: a text, tool calls or both."""
+
+    text: str
+    usage: Usage | None = None
+    calls: tuple[ToolCall, ...] = ()
+    cut: bool = False
+    """Whether it ends at the limit on tokens."""
+
+
+def read_answer(text: str, content_type: str) -> Answer:
+    """The first choice in the body of an answer; raises Failed for everything that holds none."""
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Failed(f"the answer is no JSON ({line(content_type, 60)}, {len(text)} characters)", text, again=True) from None
+    choices = body.get("choices") if isinstance(body, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise Failed("the answer is no chat completion", text, again=True)
+    usage, ending, content = read_usage(body.get("usage")), choice.get("finish_reason"), read_content(message.get("content"))
+    if isinstance(refusal := message.get("refusal"), str) and refusal:
+        raise Failed(f"refused: {line(refusal)}", refusal, counts=False, usage=usage)
+    if ending == "content_filter":
+        raise Failed("refused: the endpoint filtered the reply", content, counts=False, usage=usage)
+    calls = read_calls(message.get("tool_calls"))
+    if not content.strip() and not calls:
+        cut = ending == "length"
+        why = "the limit on tokens was reached before any text came" if cut else "the reply is empty"
+        raise Failed(why, text, again=True, counts=False, cut=cut, usage=usage)
+    if (size := len(content) + sum(len(call.arguments) for call in calls)) > LONGEST:
+        raise Failed(f"the reply has {size} characters, more than any that was asked for", content, again=True, usage=usage)
+    return Answer(content, usage, calls, ending == "length")
+
+
+def read_content(content: object) -> str:
+    """A message's text, also where it is told in parts."""
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
+    return content if isinstance(content, str) else ""
+
+
+def read_calls(calls: object) -> tuple[ToolCall, ...]:
+    """The function calls that an answer holds; a call without an id gets one, arguments that are an object become text."""
+    found = []
+    for number, call in enumerate(calls[:MOST_CALLS] if isinstance(calls, list) else ()):
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict) and isinstance(name := function.get("name"), str) and name:
+            arguments: Any = function.get("arguments")
+            written = arguments if isinstance(arguments, str) else "{}" if arguments is None else json.dumps(arguments)
+            identity = call.get("id")
+            found.append(ToolCall(identity if isinstance(identity, str) and identity else f"call_{number}", name, written))
+    return tuple(found)
+
+
+def read_usage(usage: object) -> Usage | None:
+    """The tokens that an answer tells; None when it tells none that can be."""
+    if not isinstance(usage, dict):
+        return None
+    told = [usage.get("prompt_tokens"), usage.get("completion_tokens")]
+    counts = [count for count in told if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MOST_TOKENS]
+    return Usage(counts[0], counts[1]) if len(counts) == len(told) else None

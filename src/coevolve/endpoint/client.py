@@ -1,0 +1,97 @@
+"""One HTTP attempt at one chat completion: the body of the answer, or a Failed that says what may help.
+
+The client's own retries are off, answers are bounded in size, redirects are not followed, and nothing that is said of a failure repeats the
+key, also where a server echoes it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from .faults import NOT_ASKED, Failed, line, of_status
+from .settings import key_source, missing_key, read_key
+from .waiting import retry_after
+
+LARGEST = 4 << 20
+"""Bytes of one answer at most: 1,024 tokens are about 5,000."""
+SHORTEST_SECRET = 8
+"""Shorter keys (local servers' "none") are ordinary words, which would be cut out of replies."""
+
+
+class Endpoint:
+    """The endpoint as one event loop reaches it; `close` it in that loop. `options` are EndpointOptions, or have the same fields.
+
+    Raises Failed where there is no key and one is needed.
+    """
+
+    def __init__(self, options: Any) -> None:
+        import httpx2
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+        self.options = options
+        try:
+            self._key = read_key(options)
+        except ValueError as error:
+            raise Failed(f"{NOT_ASKED}{error}") from None
+        if self._key is None and (text := missing_key(options)):
+            raise Failed(f"{NOT_ASKED}{text}")
+
+        class Bounded(httpx2.AsyncByteStream):
+            """A body that ends with a fault where it grows too large."""
+
+            def __init__(self, inner: Any) -> None:
+                self._inner = inner
+
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                size = 0
+                async for chunk in self._inner:
+                    size += len(chunk)
+                    if size > LARGEST:
+                        raise Failed(f"the answer is larger than {LARGEST >> 20} MiB", again=True)
+                    yield chunk
+
+            async def aclose(self) -> None:
+                await self._inner.aclose()
+
+        async def bound(response: Any) -> None:
+            if response.headers.get("content-encoding", "identity").lower() != "identity":  # a few bytes may unfold to any size
+                raise Failed("the answer is compressed, which was not asked for", again=True)
+            response.stream = Bounded(response.stream)
+
+        http = DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [bound]}, headers={"Accept-Encoding": "identity"})
+        # Without a key openai refuses to begin; local servers take any.
+        self._client = AsyncOpenAI(
+            api_key=self._key or "none", base_url=options.base_url, timeout=options.timeout, max_retries=0, http_client=http
+        )
+        self._client.organization = self._client.project = None  # those of another service, from its own variables
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    def scrub(self, text: str) -> str:
+        """The text without the key, and as text that can be stored."""
+        text = text.encode("utf-8", "replace").decode("utf-8")
+        return text.replace(self._key, "[key]") if self._key and len(self._key) >= SHORTEST_SECRET else text
+
+    async def post(self, body: Mapping[str, Any]) -> tuple[str, str]:
+        """The answer's body and content type for a request's `body`; raises Failed, whose texts are not scrubbed yet."""
+        import openai
+
+        options = self.options
+        try:
+            async with asyncio.timeout(options.timeout):
+                response = await self._client.chat.completions.with_raw_response.create(
+                    **body, extra_headers={"Accept-Encoding": "identity"}
+                )
+                return response.content.decode("utf-8", "replace"), response.headers.get("content-type", "no content type")
+        except (TimeoutError, openai.APITimeoutError):
+            raise Failed(f"no whole answer within {options.timeout:g} s", again=True, lost=True) from None
+        except openai.APIStatusError as error:
+            advice = f"model {options.model!r} at {options.base_url}: check these two and the key in {key_source(options)}"
+            answer = error.response
+            raise of_status(error.status_code, error.body, answer.text, retry_after(answer.headers), advice) from None
+        except openai.APIConnectionError as error:
+            cause = error.__cause__ or error
+            raise Failed(f"the connection failed: {type(cause).__name__}: {line(cause)}", again=True) from None
+        except (openai.OpenAIError, ValueError, TypeError, LookupError) as error:  # the last two: a charset that is none
+            raise Failed(f"cannot ask: {type(error).__name__}: {line(error)}") from None
