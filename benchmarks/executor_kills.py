@@ -85,7 +85,8 @@ def main() -> int:
         differ = [key for key in found if found[key] != plain[key]]
         left = workers()
         print(
-            f"{choice:10} {seconds:5.1f} s, pool {summary['pool']}, killed {len(killer.killed)} and lost {summary['worker_faults']} workers, "
+            f"{choice:10} {seconds:5.1f} s, pool {summary['pool']}, "
+            f"killed {len(killer.killed)} and lost {summary['worker_faults']} workers, "
             f"differs from threads in: {', '.join(differ) or 'nothing'}, workers left: {len(left)}",
             flush=True,
         )
