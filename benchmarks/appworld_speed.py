@@ -53,7 +53,7 @@ def root(environment: AppWorld) -> Iterator[dict[str, str]]:
 
 def fresh(environment: AppWorld, variables: dict[str, str], task: Task, number: int) -> bool:
     blocks = json.dumps(gold_blocks(environment.root, task.id))
-    command = [str(home.python()), "-I", "-c", FRESH, task.id, blocks, str(number)]
+    command = [str(home.python()), "-I", "-B", "-c", FRESH, task.id, blocks, str(number)]
     done = subprocess.run(command, env=variables, cwd=variables["HOME"], capture_output=True, text=True, timeout=300, check=True)
     return done.stdout.split()[-1] == "True"
 
@@ -65,7 +65,7 @@ class Http:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        command = [str(home.python()), "-I", "-m", "appworld.cli", "serve", "environment", "--port", str(port)]
+        command = [str(home.python()), "-I", "-B", "-m", "appworld.cli", "serve", "environment", "--port", str(port)]
         null = subprocess.DEVNULL
         self.process = subprocess.Popen(command, env=variables, cwd=variables["HOME"], stdin=null, stdout=null, stderr=null)
         self.address = f"http://127.0.0.1:{port}"

@@ -121,7 +121,8 @@ class AppWorld:
         known = self.splits()
         if split not in known:
             raise UserError(f"AppWorld has no split {split!r} here{did_you_mean(split, known)}")
-        self.worlds.worker.start()  # it takes seconds to get ready, and whoever asks for tasks will open some
+        # Whoever asks for tasks will open some, and the engine may take longer to get ready than a call is given (step_timeout).
+        self.worlds.worker.connect().close()
         return tuple(self._task(split, task_id) for task_id in task_ids(self.root, split))
 
     def _task(self, split: str, task_id: str) -> Task:
@@ -176,7 +177,7 @@ class AppWorld:
         given = self.options
         return {
             "benchmark": "AppWorld" if self.kind == "full" else "a tiny invented world in AppWorld's engine (no benchmark)",
-            "engine": home.ENGINE,
+            "appworld": home.ENGINE,
             "data": home.DATA,
             "max_interactions": given.max_interactions,
             "partial": given.partial,

@@ -121,7 +121,7 @@ def _told(report: dict[str, Any], split: str, tasks: int) -> str:
 
 def _next(folder: Path, name: str) -> list[str]:
     words = '"METHOD" "ABOUT THE METHOD" "LLM" "ABOUT THE LLM" "URL"'
-    program = f"{home.python()} -m appworld.cli"
+    program = f"{home.python()} -B -m appworld.cli"
     return [
         "to submit, run these with your own words, and send what the leaderboard's page asks for:",
         *(f"  {program} pack {name}_{split} {split} {words} --root {folder}" for split in SPLITS),

@@ -51,11 +51,6 @@ class Worker:
         self._owner = os.getpid()
         _running.add(self)
 
-    def start(self) -> None:
-        """Have the server started; does not wait until it is ready."""
-        with self._lock:
-            self._have()
-
     def connect(self) -> Connection:
         """A new connection. Waits for the server to be ready; InfrastructureFault when it cannot be had."""
         with self._lock:

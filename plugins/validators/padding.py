@@ -3,11 +3,12 @@
 Two tasks are the same but for padding when they begin in the same state, have half of the shorter solution's calls in common, and
 
 - one holds all calls of the other, whose scorer accepts its solution; or both end in the same state, which they have changed;
-- and neither request has a word of its own for a call that only its own solution has.
+- and neither request has words of its own for a call that only its own solution has.
 
 So a paraphrase with a lookup thrown in is no new task, and a request that is one lookup longer is: it says what the lookup is for. A word
-is a request's own when the other one has none like it. It is for a call when it stands in an argument, or resembles a word of the tool's
-name or of its document's first sentence that few tools share ("headlights", not "current" or "user"); it takes two such words.
+is a request's own when the other one has none like it. Own words are for a call when one of them stands in an argument, or two resemble
+words of the tool's name or of its document's first sentence that few tools share ("headlights", not "current" or "user"). Where the
+shorter request has no words of its own, three of the longer one's are enough.
 """
 
 import json
@@ -30,6 +31,11 @@ _LEAST = 3
 """Letters of a word that can speak of a call."""
 _ENOUGH = 2
 """Words that speak of a call together, where its document has so many that tell: one alone may be a synonym of what was said before."""
+_MUCH = 3
+"""Words of its own from which the longer request says more, when the shorter one says nothing that the longer does not."""
+_COURTESY = "much appreciate appreciated great grateful glad help helpful cheers mind good kind hello next right one"
+COURTESY = frozenset(_COURTESY.split())
+"""Words that say nothing of a task, beside the fillers of similarity.py."""
 _FEW = 3
 """Tools that share a word which still tells them from the others."""
 
@@ -78,8 +84,8 @@ class Padding:
             self._added.pop()
         for other in self._by_start.get(made.start, ()):
             common = (candidate.calls & other.calls).total()
-            if 2 * common < min(candidate.calls.total(), other.calls.total()):
-                continue
+            if candidate.calls == other.calls or 2 * common < min(candidate.calls.total(), other.calls.total()):
+                continue  # the same calls in another order are a matter for the keys
             if self._same(candidate, made, other) and not self._told_apart(candidate, other):
                 return other.task.id
         return None
@@ -105,19 +111,21 @@ class Padding:
         return replay(self.environment, task, self.environment.script(of.solution), self.limit)
 
     def _told_apart(self, first: Known, second: Known) -> bool:
-        return self._speaks(first, second) or self._speaks(second, first)
+        mine, theirs = _own(first, second), _own(second, first)
+        if self._speaks(first, second, mine) or self._speaks(second, first, theirs):
+            return True
+        longer, shorter = (mine, theirs) if first.calls.total() > second.calls.total() else (theirs, mine)
+        return len(longer) >= _MUCH and not shorter
 
-    def _speaks(self, one: Known, other: Known) -> bool:
-        """Whether the request has a word of its own for a call that only its own solution has."""
-        theirs = words(other.text.plain)
-        own = {word for word in words(" ".join(one.text.content)) if not any(_resemble(word, known) for known in theirs)}
+    def _speaks(self, one: Known, other: Known, own: set[str]) -> bool:
+        """Whether the request has words of its own for a call that only its own solution has."""
         surplus = one.calls - other.calls
         for action in one.task.solution:
             if own and _text(action) in surplus:
                 values = own & set(words(" ".join(str(value) for value in literals(action.arguments))))
                 telling = self._telling(action.name)
                 named = _kinds(word for word in sorted(own - values) if any(_resemble(word, wanted) for wanted in telling))
-                if len(values) + named >= max(1, min(_ENOUGH, _kinds(telling))):
+                if values or named >= max(1, min(_ENOUGH, _kinds(telling))):
                     return True
         return False
 
@@ -131,6 +139,12 @@ class Padding:
             shared = {word: sum(any(_resemble(word, other) for other in found) for found in others) for word in self._words.get(tool, ())}
             self._rare[tool] = tuple(sorted(word for word, count in shared.items() if count <= _FEW))
         return self._rare[tool]
+
+
+def _own(one: Known, other: Known) -> set[str]:
+    """Words of a request that the other one has none like, courtesy left out."""
+    theirs = words(other.text.plain)
+    return {word for word in words(" ".join(one.text.content)) if word not in COURTESY and not any(_resemble(word, w) for w in theirs)}
 
 
 def _kinds(found: Iterable[str]) -> int:

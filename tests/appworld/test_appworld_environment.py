@@ -184,4 +184,4 @@ def test_the_first_block_counts(text: str, code: str | None) -> None:
 
 def test_results_say_what_they_were_got_with(environment: AppWorld) -> None:
     told = environment.provenance()
-    assert told["benchmark"] != "AppWorld" and told["engine"] and json.dumps(dict(told))
+    assert told["benchmark"] != "AppWorld" and told["appworld"] and json.dumps(dict(told))
