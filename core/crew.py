@@ -66,10 +66,12 @@ class Station:
         self.failure: Exception | None = None
         """Why there will be no worker here any more."""
         self._worker: Worker | None = None
+        self._starting: threading.Thread | None = None
 
     def start(self) -> None:
         """Bring a worker up, in a thread of its own."""
-        threading.Thread(target=self._bring_up, daemon=True, name="coevolve-worker-start").start()
+        self._starting = threading.Thread(target=self._bring_up, daemon=True, name="coevolve-worker-start")
+        self._starting.start()
 
     def _bring_up(self) -> None:
         crew, reason = self._crew, ""
@@ -133,14 +135,16 @@ class Station:
             worker.stop(grace)
 
     def close(self) -> None:
-        """End the worker, politely unless it is busy."""
+        """End the worker, politely unless it is busy or only starts; wait for the end of what starts it."""
         if self.lock.acquire(blocking=False):
             try:
-                self._end(GRACE)
+                self._end(GRACE if self.ready else 0)
             finally:
                 self.lock.release()
         else:
             self._end(0)
+        if self._starting is not None:
+            self._starting.join(GRACE)
 
 
 class Crew:
