@@ -96,6 +96,8 @@ def _missing(environment: Any) -> list[str]:
 
 def _parts(config: Config) -> Iterator[tuple[str, Chosen]]:
     yield from (("policy", config.policy), ("trainer", config.trainer), ("sampler", config.sampler))
+    if config.executor:
+        yield "executor", config.executor
     if config.synthesizer:
         yield "synthesizer", config.synthesizer
     yield from (("signal", chosen) for chosen in config.signals)

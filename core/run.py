@@ -22,7 +22,7 @@ from .chat import PolicyChat
 from .checkpoints import newest_whole
 from .clock import Clock
 from .config import Chosen, Config, dump_toml, load_config
-from .contracts import NeedsChat, NeedsEnvironment, NeedsJournal, NeedsPolicy
+from .contracts import Environment, NeedsChat, NeedsEnvironment, NeedsJournal, NeedsPolicy
 from .episodes import Limits, Roller
 from .errors import CoevolveError, UserError
 from .evaluation import provenance
@@ -33,6 +33,7 @@ from .model import TaskPool
 from .processes import Done, Follower, Leader, Ranks, SharedRoller, launched
 from .randomness import generator
 from .registry import Registry
+from .remote import limits_for, placed
 from .store import WALL, Store
 from .summary import summarize
 
@@ -71,8 +72,8 @@ def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
     if folder.exists() and any(folder.iterdir()):
         raise UserError(f"{folder} is not empty: choose another --out, or go on with it: coevolve resume {folder}")
     clock = Clock()
-    with _ranks(config) as ranks:
-        make_loop = build(config, registry, folder, clock, ranks)  # what is missing shows before anything is written
+    with _ranks(config) as ranks, placed(config, registry) as environment:
+        make_loop = build(config, registry, folder, clock, environment, ranks)  # what is missing shows before anything is written
         with disk_told(folder):
             folder.mkdir(parents=True, exist_ok=True)
             with hold(folder):
@@ -87,8 +88,8 @@ def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[s
     if not config_file.is_file():
         raise UserError(f"{folder} is no run folder: it has no config.toml")
     config = load_config(registry, recipe=None, file=config_file, sets=sets)
-    with _ranks(config) as ranks, disk_told(folder), hold(folder):
-        make_loop = build(config, registry, folder, Clock(), ranks)
+    with _ranks(config) as ranks, disk_told(folder), hold(folder), placed(config, registry) as environment:
+        make_loop = build(config, registry, folder, Clock(), environment, ranks)
         store = _store_of(folder)
         with closing(store):
             checkpoint, note = newest_whole(store, folder)
@@ -104,15 +105,13 @@ def follow(config: Config, registry: Registry) -> None:
     with ranks.together():
         begun: Begun = ranks.tell()
         config = begun.config
-        environment, _, trainer = _agent(config, registry, begun.folder)
-        roller = Roller(environment, _limits(config), Clock())
-        loop = Follower(ranks, trainer, roller, begun.iteration, config.steps)
-        try:
-            if loop.serve():
-                trainer.train(loop, begun.checkpoint)
-            ranks.gather(None)  # the first process has saved what it needs this one's help for
-        finally:
-            roller.close()
+        with placed(config, registry) as environment:
+            trainer = _trainer(config, registry, begun.folder, environment)
+            with closing(Roller(environment, _limits(config, environment), Clock())) as roller:
+                loop = Follower(ranks, trainer, roller, begun.iteration, config.steps)
+                if loop.serve():
+                    trainer.train(loop, begun.checkpoint)
+                ranks.gather(None)  # the first process has saved what it needs this one's help for
 
 
 @contextmanager
@@ -180,7 +179,9 @@ def drive(
         store.close()
 
 
-def build(config: Config, registry: Registry, folder: Path, clock: Clock, ranks: Ranks | None = None) -> "partial[Loop]":
+def build(
+    config: Config, registry: Registry, folder: Path, clock: Clock, environment: Environment, ranks: Ranks | None = None
+) -> "partial[Loop]":
     """Make every part that the configuration names; what comes back needs only the store to be the loop.
 
     Anything that is missing or unreadable shows here, before the first rollout.
@@ -190,12 +191,13 @@ def build(config: Config, registry: Registry, folder: Path, clock: Clock, ranks:
         return registry.component(kind, chosen.name)(chosen.options)
 
     with clock.part("start"):
-        environment, _, trainer = _agent(config, registry, folder)
+        trainer = _trainer(config, registry, folder, environment)
+    limits = _limits(config, environment)
 
     def roller(clock: Clock) -> Roller:
         if ranks is None:
-            return Roller(environment, _limits(config), clock)
-        shared = SharedRoller(environment, _limits(config), clock)
+            return Roller(environment, limits, clock)
+        shared = SharedRoller(environment, limits, clock)
         shared.ranks, shared.trainer = ranks, trainer
         return shared
 
@@ -211,7 +213,7 @@ def build(config: Config, registry: Registry, folder: Path, clock: Clock, ranks:
         clock=clock,
         roller=roller(clock),
         evaluator=evaluator,
-        guard=Guard(environment, config.step_timeout, config.workers),
+        guard=Guard(environment, limits.timeout, limits.workers),
         trainer=trainer,
         sampler=make("sampler", config.sampler),
         detectors=[make("signal", chosen) for chosen in config.signals],
@@ -222,22 +224,21 @@ def build(config: Config, registry: Registry, folder: Path, clock: Clock, ranks:
     )
 
 
-def _agent(config: Config, registry: Registry, folder: Path) -> tuple[Any, Any, Any]:
-    """Environment, policy and trainer, the last two set up to train."""
-    environment, policy, trainer = (
-        registry.component(kind, chosen.name)(chosen.options)
-        for kind, chosen in (("environment", config.environment), ("policy", config.policy), ("trainer", config.trainer))
+def _trainer(config: Config, registry: Registry, folder: Path, environment: Environment) -> Any:
+    """The trainer, set up to train the policy."""
+    policy, trainer = (
+        registry.component(kind, chosen.name)(chosen.options) for kind, chosen in (("policy", config.policy), ("trainer", config.trainer))
     )
     for split in (config.train_split, config.evaluation.split):
         check_split(environment, split)
     if isinstance(policy, NeedsEnvironment):
         policy.bind(environment)
     trainer.setup(policy, RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, folder))
-    return environment, policy, trainer
+    return trainer
 
 
-def _limits(config: Config) -> Limits:
-    return Limits(config.max_completions, config.step_timeout, config.workers, config.wave)
+def _limits(config: Config, environment: Environment) -> Limits:
+    return limits_for(environment, Limits(config.max_completions, config.step_timeout, config.workers, config.wave))
 
 
 def bind(loop: Loop) -> None:
