@@ -11,7 +11,7 @@ a later call takes by chance stays too. A scorer that demands each result (BFCL)
 The shorter task is the environment's own (`compose`), with the same id, query and origin. Only what fails to execute is refused here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import ClassVar
 
 import attrs
@@ -71,9 +71,10 @@ class Minimal:
         kept, steps, texts = list(task.solution), right.taken, environment.script(task.solution)
         said, left, index = Said(), self.options.max_replays, len(kept) - 1
         said.add(task.query)
+        modes = _modes(environment)
         while index >= 0 and left > 0:
             rest = [*kept[:index], *kept[index + 1 :]]
-            if rest and not _shows(steps, index, said) and (fewer := environment.script(rest)) != texts:
+            if rest and not _shows(steps, index, said, modes) and (fewer := environment.script(rest)) != texts:
                 left -= 1
                 tried = self._play(environment, task, fewer)
                 if tried.solved and tried.state == right.state and failure(tried, len(rest)) is None:
@@ -96,7 +97,17 @@ class Minimal:
         return replay(environment, task, texts, self.options.max_completions)
 
 
-def _shows(steps: Sequence[Step], index: int, said: Said) -> bool:
+def _modes(environment: Environment) -> set[tuple[str, str]]:
+    """Tools' arguments that choose how the tool works (enumerated, without a format): their values come from no result."""
+    return {
+        (tool.name, name)
+        for tool in environment.describe().tools
+        for name, schema in tool.parameters.get("properties", {}).items()
+        if schema.get("enum") and "format" not in schema
+    }
+
+
+def _shows(steps: Sequence[Step], index: int, said: Said, modes: Container[tuple[str, str]]) -> bool:
     """Whether a later call takes a value that this step showed, the request does not say, and no equal call before or after it shows."""
     step, told = steps[index], Said()
     told.add(step.observation)
@@ -106,7 +117,8 @@ def _shows(steps: Sequence[Step], index: int, said: Said) -> bool:
             for number, other in enumerate(steps[:place])
             if number != index
         )
-        if not again and any(told.holds(value) and not said.holds(value) for value in literals(later.action.arguments)):
+        taken = {name: value for name, value in later.action.arguments.items() if (later.action.name, name) not in modes}
+        if not again and any(told.holds(value) and not said.holds(value) for value in literals(taken)):
             return True
     return False
 
