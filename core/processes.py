@@ -20,7 +20,7 @@ from typing import Any
 
 from attrs import define, frozen
 
-from .contracts import LoopState, Policy, Trainer
+from .contracts import Episode, LoopState, Policy, Trainer
 from .episodes import Roller
 from .errors import CoevolveError, UserError
 from .model import RolloutGroup, Sampling, Task, Trajectory
@@ -130,9 +130,17 @@ class SharedRoller(Roller):
     ranks: Ranks
     trainer: Trainer
 
-    def roll(self, policy: Policy, tasks: Sequence[Task], count: int, sampling: Sampling, iteration: int) -> list[RolloutGroup]:
-        if policy is not self.trainer.policy():
-            return super().roll(policy, tasks, count, sampling, iteration)
+    def roll(
+        self,
+        policy: Policy,
+        tasks: Sequence[Task],
+        count: int,
+        sampling: Sampling,
+        iteration: int,
+        keep: Callable[[Task, Episode], None] | None = None,
+    ) -> list[RolloutGroup]:
+        if policy is not self.trainer.policy() or keep is not None:  # what is to be kept is kept by one process
+            return super().roll(policy, tasks, count, sampling, iteration, keep)
         self.ranks.tell(Roll(tuple(tasks), count, sampling, iteration))
         mine = _attempt(lambda: self.part(policy, tasks, count, sampling, iteration, self.ranks.share(len(tasks) * count)))
         made: list[Trajectory] = []

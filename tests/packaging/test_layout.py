@@ -107,7 +107,7 @@ def test_the_installed_wheel_is_coevolve_alone(installed: Path, tmp_path: Path) 
 
 def test_the_installed_wheel_has_its_recipes_and_command(installed: Path, tmp_path: Path) -> None:
     code = f"import sys; sys.path.insert(0, {str(installed)!r}); from coevolve.core.cli import main; sys.exit(main(['recipes']))"
-    assert run("-c", code, cwd=tmp_path).startswith("bfcl-smoke: ")
+    assert run("-c", code, cwd=tmp_path).startswith("appworld-smoke: ")
     assert (installed / "bin" / "coevolve").is_file()
 
 
