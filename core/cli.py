@@ -107,22 +107,46 @@ def run(
 
         print("\n".join(plan(settings, registry).lines))
         return
-    from .run import start
+    from .processes import follows
+    from .run import follow, start
 
+    if follows():
+        with _resumable(None):
+            return follow(settings, registry)
     folder = out or _new_folder(config.stem if config else recipe)
     with _resumable(folder):
         start(settings, registry, folder)
 
 
+@app.command(short_help="What a run would take, and which GPUs hold it.")
+def plan(
+    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A recipe's name, as `coevolve recipes` lists them.")] = "desk",
+    config: ConfigFile = None,
+    sets: Sets = None,
+    block: Block = None,
+) -> None:
+    """What a run would take: counts, memory by part, the cost of an iteration, which GPUs hold it. Loads no model, writes nothing."""
+    from .plan import plan as made
+
+    found = made(*_prepare(recipe, config, sets or (), block or ()))
+    print("\n".join([*found.lines, *found.others]))
+
+
 @app.command(short_help="Go on with a run.")
 def resume(folder: RunFolder, sets: Sets = None) -> None:
     """Go on with a run from its last checkpoint; `--set steps=N` makes it longer."""
+    from .config import load_config
+    from .processes import follows
+    from .run import follow
     from .run import resume as go_on
 
     file = folder / "config.toml"
     if not file.is_file():
         raise UserError(f"{folder} is no run folder (it has no config.toml); name the folder that `coevolve run` printed")
     registry = _load(None, file, sets or (), ())
+    if follows():
+        with _resumable(None):
+            return follow(load_config(registry, None, file, sets or ()), registry)
     with _resumable(folder):
         go_on(registry, folder, sets or ())
 
@@ -390,11 +414,18 @@ def _terminate(number: int, frame: object) -> None:
 
 
 @contextmanager
-def _resumable(folder: Path) -> Iterator[None]:
-    """Say how to go on when a run is interrupted or a fault stops it; before its folder holds anything, there is nothing to go on with."""
+def _resumable(folder: Path | None) -> Iterator[None]:
+    """Say how to go on when a run is interrupted or a fault stops it; before its folder holds anything, there is nothing to go on with.
+
+    Of a run's several processes only the first has the `folder` and says it; SIGTERM, by which launchers stop them, is an interrupt too.
+    """
+    from .processes import launched
+
+    if launched():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     def how() -> str:
-        return f"; go on with: coevolve resume {folder}" if (folder / "config.toml").is_file() else ""
+        return f"; go on with: coevolve resume {folder}" if folder and (folder / "config.toml").is_file() else ""
 
     main = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, _terminate) if main else None

@@ -19,7 +19,7 @@ from attrs import Factory, field, frozen
 from attrs.validators import and_, ge, gt, le, lt, min_len
 
 from .errors import UserError, did_you_mean
-from .layers import MANY, ONE, layers, merge, recipes, source
+from .layers import ABSENT, MANY, ONE, layers, merge, recipes, source
 from .registry import Registry
 from .retirement import Retirement
 from .strict import NONE, Misfit, describe, plain, structure
@@ -95,10 +95,14 @@ class Config:
     """The environment's split that D_0 and synthesis start from."""
     step_timeout: float = field(default=30.0, validator=gt(0))
     """Seconds for one call into the environment; past it the rollout is an infrastructure fault."""
+    wave: int = field(default=0, validator=ge(0))
+    """Rollouts of a process at once (0: all); fewer hold a smaller cache of keys and values, and take longer."""
     workers: int = field(default=1, validator=ge(1))
     """Threads that call the environment."""
     fault_limit: float = field(default=0.5, validator=and_(gt(0), le(1)))
     """Share of infrastructure faults among an iteration's rollouts, in (0, 1]; more than that stops the run (resumable)."""
+    process_timeout: float = field(default=3600.0, validator=gt(0))
+    """Seconds that the processes of a run wait for each other (the first one's synthesis included); past it the run stops, resumable."""
     stalled_after: int = field(default=5, validator=ge(1))
     """Iterations in a row without unequal scores in any group before the run says why it learns nothing."""
     replay: str = ""
@@ -112,6 +116,8 @@ class Config:
     sampler: Chosen
     synthesizer: Chosen | None = None
     """None (in TOML: name = "none") keeps the pool static."""
+    executor: Chosen | None = None
+    """Who does the environment's work; None (in TOML: name = "threads"): this process does, in `workers` threads."""
     signals: tuple[Chosen, ...] = Factory(tuple)
     validators: tuple[Chosen, ...] = Factory(tuple)
     """A candidate must pass all of them; none at all admits every candidate (the paper's arm without validation)."""
@@ -121,7 +127,7 @@ class Config:
         found = plain(self)
         for key in ONE:
             table = found[key]
-            found[key] = {"name": NONE} if table == NONE else {"name": table["name"], **table["options"]}
+            found[key] = {"name": ABSENT[key]} if table == NONE else {"name": table["name"], **table["options"]}
         for key in MANY:
             tables = found[key]
             found[key] = {"names": [t["name"] for t in tables], **{t["name"]: t["options"] for t in tables if t["options"]}}
@@ -164,10 +170,10 @@ def _one(registry: Registry, kind: str, table: object) -> Chosen | None:
     if not isinstance(table, dict):
         raise Misfit(kind, f"{kind}: expected a table, found {describe(table)}; choose a component with {kind}.name")
     options = dict(table)
-    name = options.pop("name", NONE if kind == "synthesizer" and not options else None)
-    if kind == "synthesizer" and name == NONE:
+    name = options.pop("name", None if options else ABSENT.get(kind))
+    if name is not None and name == ABSENT.get(kind):
         if options:
-            raise Misfit(f"{kind}.{min(options)}", f'{kind} has options but {kind}.name is "none"; choose one of {_all(registry, kind)}')
+            raise Misfit(f"{kind}.{min(options)}", f'{kind} has options but {kind}.name is "{name}"; choose one of {_all(registry, kind)}')
         return None
     if name is None:
         raise Misfit(kind, f"{kind}.name is missing; choose one of {_all(registry, kind)}")

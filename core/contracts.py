@@ -10,6 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from attrs import field, frozen
+from attrs.validators import ge, gt
+
 from .errors import InfrastructureFault
 from .model import (
     Action,
@@ -97,6 +100,54 @@ class Environment(Component, Protocol):
 
     def keys(self, task: Task) -> TaskKeys:
         """Keys for finding duplicates and held-out tasks; may execute the solution."""
+
+
+@frozen
+class Staffing:
+    """How many workers there are to be, and how long to bear with them."""
+
+    workers: int = field(default=1, validator=ge(1))
+    retries: int = field(default=3, validator=ge(0))
+    """How often a call is repeated on another worker when the one that carried it out is lost, and how often in a row a worker's start."""
+    start_timeout: float = field(default=60.0, validator=gt(0))
+    """Seconds in which a worker must have its environment ready; a cluster without room for it counts as one that has not."""
+
+
+class EnvironmentSource(Protocol):
+    """Can be pickled, and makes the environment of a run where it is unpickled."""
+
+    def build(self) -> Callable[[bytes], bytes]:
+        """The function that answers a worker's requests, one at a time. It returns at once and never raises: errors are answers too."""
+
+
+class Worker(Protocol):
+    """The near end of one worker. One thread at a time asks it."""
+
+    def ask(self, request: bytes, timeout: float) -> bytes:
+        """What the function of `EnvironmentSource.build` answers over there.
+
+        WorkerLost when the worker is gone, TimeoutError when there is no answer within `timeout` seconds; it is then stopped and replaced.
+        """
+
+    def stop(self, grace: float) -> None:
+        """End the worker and all that it started: let it finish within `grace` seconds, else by force. Harmless when it is gone.
+
+        With no grace it may be called while another thread asks, which then gets WorkerLost.
+        """
+
+
+@runtime_checkable
+class Executor(Component, Protocol):
+    """Has the environment's work done by workers outside of this process. The loop replaces workers that are lost."""
+
+    def open(self) -> Staffing:
+        """Make ready, once, before the first worker. UserError for what the user can mend (no such cluster, a library that is missing)."""
+
+    def worker(self, source: EnvironmentSource) -> Worker:
+        """Begin to start one more worker and return without waiting for it; it then waits for its first request. From any thread."""
+
+    def close(self) -> None:
+        """All workers are stopped: let go of what `open` took. Called once, also when `open` failed."""
 
 
 class Conversation(Protocol):
@@ -414,5 +465,6 @@ KINDS: dict[str, type] = {
     "trainer": Trainer,
     "sampler": Sampler,
     "policy": Policy,
+    "executor": Executor,
 }
 """Kinds of components by the singular of their hook's name."""

@@ -5,7 +5,8 @@ environment's score stands). An exception of the policy's engine ends the rollou
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import attrs
@@ -23,11 +24,19 @@ logger = logging.getLogger(__name__)
 
 @frozen
 class Limits:
-    """`max_completions` an episode; `timeout` seconds for each call of the environment; `workers` threads that run those calls."""
+    """`max_completions` an episode; `timeout` seconds a call of the environment; `workers` threads for that; `wave` rollouts at once."""
 
     max_completions: int = 200
     timeout: float = 30.0
     workers: int = 1
+    wave: int = 0
+
+
+def _waves(numbers: range, size: int) -> Iterator[list[int]]:
+    """The numbers in order, `size` at a time."""
+    left = iter(numbers)
+    while wave := list(islice(left, size)):
+        yield wave
 
 
 @define
@@ -73,17 +82,37 @@ class Roller:
 
         `keep` is given each episode that has a score, before it is closed; where it raises, the rollout is an infrastructure fault.
         """
-        rows = [_Rollout(task, k, slot * count + k) for slot, task in enumerate(tasks) for k in range(count)]
-        try:
-            self._open(policy, rows)
-            while live := [row for row in rows if not row.done]:
-                self._advance(policy, live, sampling)
-            self._score(rows)
-            if keep is not None:
-                self._call("keep", [row for row in rows if not row.broken], lambda row: keep(row.task, row.episode))
-        finally:
-            self._close([row.episode for row in rows if row.episode is not None])
-        made = self._trajectories(rows, iteration)
+        return self.grouped(tasks, count, iteration, self.part(policy, tasks, count, sampling, iteration, range(len(tasks) * count), keep))
+
+    def part(
+        self,
+        policy: Policy,
+        tasks: Sequence[Task],
+        count: int,
+        sampling: Sampling,
+        iteration: int,
+        numbers: range,
+        keep: Callable[[Task, Episode], None] | None = None,
+    ) -> list[Trajectory]:
+        """The rollouts of these numbers alone: `slot * count + k` is number k of the task in `slot`, whoever rolls it."""
+        made: list[Trajectory] = []
+        for wave in _waves(numbers, self.limits.wave or max(1, len(numbers))):
+            rows = [_Rollout(tasks[n // count], n % count, n) for n in wave]
+            try:
+                self._open(policy, rows)
+                while live := [row for row in rows if not row.done]:
+                    self._advance(policy, live, sampling)
+                self._score(rows)
+                if keep is not None:
+                    self._call("keep", [row for row in rows if not row.broken], lambda row: keep(row.task, row.episode))
+            finally:
+                self._close([row.episode for row in rows if row.episode is not None])
+            made += self._trajectories(rows, iteration)
+        return made
+
+    @staticmethod
+    def grouped(tasks: Sequence[Task], count: int, iteration: int, made: Sequence[Trajectory]) -> list[RolloutGroup]:
+        """All rollouts of `part`, in order, as groups."""
         return [RolloutGroup(task, iteration, tuple(made[s * count : (s + 1) * count])) for s, task in enumerate(tasks)]
 
     def _call(self, where: str, rows: Sequence[_Rollout], function: Callable[[Any], Any]) -> list[Any]:

@@ -23,6 +23,10 @@ class InfrastructureFault(CoevolveError):
     """The environment, an engine or a service failed: never a score, never in an advantage or a history."""
 
 
+class WorkerLost(CoevolveError):
+    """A worker of an executor is gone (killed, crashed, its machine lost). The loop replaces it and repeats what it was doing."""
+
+
 class TooManyFaults(CoevolveError):
     """The circuit breaker: so many infrastructure faults that going on would only burn compute (resumable, exit code 3)."""
 

@@ -6,6 +6,7 @@ import json
 import math
 import tomllib
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -22,6 +23,7 @@ from .guard import check_split, tasks_of
 from .model import Outcome, RolloutGroup, Sampling, Task, Trajectory
 from .randomness import derive, generator
 from .registry import Registry
+from .remote import limits_for, placed
 
 ROWS = 256
 """Episodes that are rolled out at once."""
@@ -159,17 +161,15 @@ def run_eval(
     config: Config, registry: Registry, *, tasks: int = 0, mode: str = "greedy", samples: int = 1, seeds: int = 1
 ) -> EvaluationReport:
     """`coevolve eval`: build the environment and the policy of `config` and evaluate on `config.evaluation.split`."""
-    environment: Any = registry.component("environment", config.environment.name)(config.environment.options)
-    check_split(environment, config.evaluation.split)
-    policy: Any = registry.component("policy", config.policy.name)(config.policy.options)
-    if isinstance(policy, NeedsEnvironment):
-        policy.bind(environment)
-    roller = Roller(environment, Limits(config.max_completions, config.step_timeout, config.workers), Clock())
-    held_out = tasks_of(environment, config.evaluation.split)
-    try:
-        report = evaluate(roller, policy, held_out, mode, config, count=tasks, samples=samples, seeds=seeds)
-    finally:
-        roller.close()
+    with placed(config, registry) as environment:
+        check_split(environment, config.evaluation.split)
+        policy: Any = registry.component("policy", config.policy.name)(config.policy.options)
+        if isinstance(policy, NeedsEnvironment):
+            policy.bind(environment)
+        limits = limits_for(environment, Limits(config.max_completions, config.step_timeout, config.workers, config.wave))
+        held_out = tasks_of(environment, config.evaluation.split)
+        with closing(Roller(environment, limits, Clock())) as roller:
+            report = evaluate(roller, policy, held_out, mode, config, count=tasks, samples=samples, seeds=seeds)
     return attrs.evolve(report, scorer=f"{config.environment.name} of {registry.distribution('environment', config.environment.name)}")
 
 

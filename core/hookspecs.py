@@ -10,7 +10,7 @@ from typing import Any
 
 import pluggy
 
-from .contracts import Environment, Policy, Sampler, SignalDetector, Synthesizer, Trainer, Validator
+from .contracts import Environment, Executor, Policy, Sampler, SignalDetector, Synthesizer, Trainer, Validator
 from .model import CandidateTask, RolloutGroup, Signal, Verdict
 
 PROJECT = "coevolve"
@@ -51,6 +51,11 @@ def coevolve_samplers() -> Sequence[type[Sampler]]:  # type: ignore[empty-body]
 @hookspec
 def coevolve_policies() -> Sequence[type[Policy]]:  # type: ignore[empty-body]
     """Policy (inference engine) classes."""
+
+
+@hookspec
+def coevolve_executors() -> Sequence[type[Executor]]:  # type: ignore[empty-body]
+    """Executor classes."""
 
 
 @hookspec

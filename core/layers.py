@@ -13,8 +13,10 @@ from attrs import frozen
 
 from .errors import UserError, did_you_mean
 
-ONE = ("environment", "policy", "trainer", "sampler", "synthesizer")
+ONE = ("environment", "policy", "trainer", "sampler", "synthesizer", "executor")
 """Tables that choose one component: `name` and its options."""
+ABSENT = {"synthesizer": "none", "executor": "threads"}
+"""Those of them that may choose none, with the word for it: it needs no component, so no list of plugins can lack it."""
 MANY = {"signals": "signal", "validators": "validator"}
 """Tables that choose several: `names`, and a table of options for each that needs one."""
 

@@ -32,6 +32,7 @@ from .guard import Guard
 from .model import CandidateTask, Feedback, History, RolloutGroup, Sampling, Signal, Task, TaskPool, Verdict
 from .randomness import derive, generator
 from .registry import Registry
+from .remote import lost_workers
 from .retirement import active
 from .store import WALL, Store
 
@@ -99,9 +100,19 @@ class Loop:
             metrics = metrics | {"admitted": float(self.evolve(iteration))}
         if last or (config.evaluation.every and iteration % config.evaluation.every == 0):
             self.evaluate(iteration, final=last)
+        metrics = metrics | self.workers_lost(iteration)
         with self.clock.part("store"):
             self.store.add_numbers(iteration, metrics, {**self.clock.read(), WALL: self.clock.wall})
         return last or iteration % config.checkpoint_every == 0
+
+    def workers_lost(self, iteration: int) -> dict[str, float]:
+        """How many of the executor's workers were lost since the last iteration, where any were; told, because nothing else shows it."""
+        reasons = lost_workers(self.roller.environment)
+        if not reasons:
+            return {}
+        text = f"{len(reasons)} environment workers were lost and replaced, their episodes repeated; the last: {reasons[-1]}"
+        self.registry.notify("coevolve_diagnosed", iteration=iteration, text=text)
+        return {"worker_faults": float(len(reasons))}
 
     def evolve(self, iteration: int) -> int:
         """Signals -> exploration -> validation -> D_{t+1}; how many tasks were admitted."""

@@ -1,12 +1,8 @@
-"""What a run would take, before anything is loaded: `coevolve run --dry-run`.
+"""What a run would take, before anything is loaded: `coevolve plan RECIPE`, `coevolve run --dry-run`.
 
-Counts follow from the configuration. Memory is an estimate of the large parts: weights, gradients, optimiser and reference policy of the
-trainer, and the cache of keys and values for all rows of an iteration at the longest context:
-
-    cache = 2 * layers * key-value heads * head dimension * bytes * batch * K * context
-
-Activations, logits, buffers and fragmentation come on top, so a machine that has just the estimate has too little. The options `model`,
-`max_context`, `dtype`, `device` of the policy and `beta`, `lora_rank` of the trainer are read where a component has them.
+Counts follow from the configuration, memory from memory.py, the cost of an iteration from cost.py. The options `model`, `max_context`,
+`dtype`, `device` of the policy and `beta`, `lora_rank`, `micro_batch`, `gradient_checkpointing`, `quantize` of the trainer are read where a
+component has them.
 """
 
 import json
@@ -16,40 +12,27 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import attrs
 from attrs import frozen
 
 from .attempts import Attempting
 from .config import Chosen, Config
 from .contracts import NOTE, HasEstimate, Installable, NeedsPolicy
+from .cost import fits, told
 from .errors import UserError
 from .guard import check_split, tasks_of
+from .memory import BFLOAT16, FLOAT32, Memory, Shape, Workload, estimate
 from .registry import Registry
 
 GB = 10**9
-FLOAT32, BFLOAT16 = 4, 2
-"""Bytes of a number."""
-
-
-@frozen
-class Shape:
-    """Of a model: its number of weights, and what its cache depends on. `context` is its own limit in tokens."""
-
-    parameters: int
-    layers: int
-    kv_heads: int
-    head_dim: int
-    context: int
-
-    def cache(self, rows: int, context: int, size: int) -> int:
-        """Bytes of keys and values."""
-        return 2 * self.layers * self.kv_heads * self.head_dim * size * rows * context
-
 
 KNOWN = {
-    "Qwen/Qwen2.5-7B-Instruct": Shape(7_615_616_512, 28, 4, 128, 32_768),
-    "Qwen/Qwen3-4B-Instruct-2507": Shape(4_022_468_096, 36, 8, 128, 262_144),
-    "Qwen/Qwen3-30B-A3B-Instruct-2507": Shape(30_532_122_624, 48, 4, 128, 262_144),
-    "smollm2-135m-instruct": Shape(134_515_008, 30, 3, 64, 8_192),
+    "Qwen/Qwen2.5-7B-Instruct": Shape(7_615_616_512, 28, 4, 128, 32_768, 3584, 28, 18_944, 152_064, tied=False),
+    "Qwen/Qwen3-4B-Instruct-2507": Shape(4_022_468_096, 36, 8, 128, 262_144, 2560, 32, 9728, 151_936),
+    "Qwen/Qwen3-30B-A3B-Instruct-2507": Shape(
+        30_532_122_624, 48, 4, 128, 262_144, 2048, 32, 8 * 768, 151_936, tied=False, active=3_345_000_000
+    ),
+    "smollm2-135m-instruct": Shape(134_515_008, 30, 3, 64, 8_192, 576, 9, 1536, 49_152),
 }
 """Models whose shape is known without their files: those of the recipes."""
 
@@ -63,23 +46,6 @@ class Machine:
 
 
 @frozen
-class Memory:
-    """Bytes by part; `needed` is the larger of what sampling and what the update hold at once."""
-
-    weights: int
-    gradients: int
-    optimiser: int
-    reference: int
-    cache: int
-    rows: int
-    context: int
-
-    @property
-    def needed(self) -> int:
-        return self.weights + self.optimiser + self.reference + max(self.gradients, self.cache)
-
-
-@frozen
 class Plan:
     """Lines of text for people, and the estimate behind them (None: the model is not known)."""
 
@@ -87,6 +53,8 @@ class Plan:
     memory: Memory | None
     rollouts: int
     machine: Machine
+    others: tuple[str, ...] = ()
+    """What holds the run on GPUs, with these settings of the trainer and with others."""
 
 
 def plan(config: Config, registry: Registry) -> Plan:
@@ -98,13 +66,16 @@ def plan(config: Config, registry: Registry) -> Plan:
             Attempting.check(part.wanted_policy, registry)
     missing = _missing(environment)
     here = machine(getattr(config.policy.options, "device", "auto"))
-    memory = _memory(config, here)
+    model = getattr(config.policy.options, "model", None)
+    found_shape = shape(model) if isinstance(model, str) and model else None
+    memory = estimate(found_shape, _workload(config, found_shape, here)) if found_shape else None
     rollouts = config.steps * config.batch * config.rollouts
     lines = [
         f"environment {config.environment.name}: {'; '.join(missing) or 'ready'}",
         *_counts(config, registry, environment, not missing),
     ]
-    return Plan((*lines, *_told(config, memory, here)), memory, rollouts, here)
+    others = tuple(_others(config, found_shape)) if found_shape else ()
+    return Plan((*lines, *_told(config, found_shape, memory, here)), memory, rollouts, here, others)
 
 
 def _make(registry: Registry, kind: str, chosen: Chosen) -> Any:
@@ -125,6 +96,8 @@ def _missing(environment: Any) -> list[str]:
 
 def _parts(config: Config) -> Iterator[tuple[str, Chosen]]:
     yield from (("policy", config.policy), ("trainer", config.trainer), ("sampler", config.sampler))
+    if config.executor:
+        yield "executor", config.executor
     if config.synthesizer:
         yield "synthesizer", config.synthesizer
     yield from (("signal", chosen) for chosen in config.signals)
@@ -208,10 +181,25 @@ def shape(model: str) -> Shape | None:
         parameters = sum(p.numel() for p in built.parameters())
     except Exception as error:  # a reader of foreign files may raise anything
         raise UserError(f"{file} cannot be read as a model's config ({type(error).__name__}); name another policy.model") from error
-    text = found.get_text_config()
+    return _shape_of(found.get_text_config(), parameters)
+
+
+def _shape_of(text: Any, parameters: int) -> Shape:
     heads = text.num_attention_heads
-    dim = getattr(text, "head_dim", None) or text.hidden_size // heads
-    return Shape(parameters, text.num_hidden_layers, getattr(text, "num_key_value_heads", None) or heads, dim, text.max_position_embeddings)
+    visited = getattr(text, "num_experts_per_tok", None)
+    forward = visited * text.moe_intermediate_size if visited and getattr(text, "moe_intermediate_size", None) else None
+    return Shape(
+        parameters,
+        text.num_hidden_layers,
+        getattr(text, "num_key_value_heads", None) or heads,
+        getattr(text, "head_dim", None) or text.hidden_size // heads,
+        text.max_position_embeddings,
+        text.hidden_size,
+        heads,
+        forward or getattr(text, "intermediate_size", None) or 4 * text.hidden_size,
+        text.vocab_size,
+        bool(text.tie_word_embeddings),
+    )
 
 
 def _config_file(model: str) -> Path | None:
@@ -255,21 +243,24 @@ def machine(device: str = "auto") -> Machine:
     return Machine("no GPU, main memory", memory)
 
 
-def _memory(config: Config, here: Machine) -> Memory | None:
+def _workload(config: Config, found: Shape, here: Machine, processes: int = 1) -> Workload:
     policy, trainer = config.policy.options, config.trainer.options
-    found = shape(policy.model) if isinstance(getattr(policy, "model", None), str) and policy.model else None
-    if found is None:
-        return None
-    dtype = getattr(policy, "dtype", "auto")
-    compute = FLOAT32 if dtype == "float32" or (dtype == "auto" and here.name.startswith("no GPU")) else BFLOAT16
-    context = min(getattr(policy, "max_context", 0) or found.context, found.context)
-    rows, n = config.batch * config.rollouts, found.parameters
-    cache = found.cache(rows, context, compute)
-    if getattr(trainer, "lora_rank", 0):
-        # Adapters, their gradients and moments are small beside the frozen weights, which are their own reference.
-        return Memory(compute * n, 0, 0, 0, cache, rows, context)
-    reference = FLOAT32 * n if getattr(trainer, "beta", 0) else 0
-    return Memory(FLOAT32 * n, FLOAT32 * n, 2 * FLOAT32 * n, reference, cache, rows, context)
+    dtype, cpu = getattr(policy, "dtype", "auto"), here.name.startswith("no GPU")
+    rows = -(-config.batch * config.rollouts // processes)
+    at_once = min(config.wave or rows, rows)
+    return Workload(
+        rows=rows,
+        at_once=at_once,
+        prompts=-(-at_once // config.rollouts),
+        context=min(getattr(policy, "max_context", 0) or found.context, found.context),
+        micro_batch=getattr(trainer, "micro_batch", 0),
+        lora_rank=getattr(trainer, "lora_rank", 0),
+        quantized=bool(getattr(trainer, "quantize", "")),
+        reference=bool(getattr(trainer, "beta", 0)),
+        checkpointing=getattr(trainer, "gradient_checkpointing", False),
+        compute=FLOAT32 if dtype == "float32" or (dtype == "auto" and cpu) else BFLOAT16,
+        cpu=cpu,
+    )
 
 
 def _gb(size: int) -> str:
@@ -277,20 +268,38 @@ def _gb(size: int) -> str:
     return f"{size / GB:.1f}" if size >= GB else f"{size / GB:.2g}"
 
 
-def _told(config: Config, memory: Memory | None, here: Machine) -> Sequence[str]:
+def _told(config: Config, found: Shape | None, memory: Memory | None, here: Machine) -> Iterator[str]:
     has = f"this machine: {here.name}, {_gb(here.memory)} GB"
-    if memory is None:
-        return (f"memory: not estimated, the model of policy {config.policy.name!r} is not known here", has)
-    named = (
-        ("weights", memory.weights),
-        ("gradients", memory.gradients),
-        ("optimiser", memory.optimiser),
-        ("reference", memory.reference),
+    if memory is None or found is None:
+        yield f"memory: not estimated, the model of policy {config.policy.name!r} is not known here"
+        yield has
+        return
+    parts = ("weights", "gradients", "optimiser", "reference", "activations", "head")
+    named = ", ".join(f"{name} {_gb(size)}" for name in parts if (size := getattr(memory, name)))
+    yield f"memory, an estimate in GB: {named}, key-value cache {_gb(memory.cache)} ({memory.rows} rows x {memory.context:,} tokens)"
+    yield (
+        f"needed at once: about {_gb(memory.needed)} GB (sampling {_gb(memory.sampling)}, update {_gb(memory.update)}), "
+        "when every conversation fills the context"
     )
-    parts = ", ".join(f"{name} {_gb(size)}" for name, size in named if size)
-    enough = "not enough: it is less than that" if here.memory < memory.needed else "it may do, with what the estimate leaves out"
-    return (
-        f"memory, an estimate in GB: {parts}, key-value cache {_gb(memory.cache)} ({memory.rows} rows x {memory.context:,} tokens)",
-        f"needed at once: about {_gb(memory.needed)} GB (gradients and cache do not meet), and activations and logits on top",
-        f"{has}: {enough}",
-    )
+    enough = "not enough: it is less than that" if here.memory < memory.needed else "it may do, the libraries' own memory left out"
+    yield f"{has}: {enough}"
+    yield from told(found, _workload(config, found, here), memory)
+
+
+def _others(config: Config, found: Shape) -> Iterator[str]:
+    """What holds the run as it is, with other settings of the trainer, and shared by more processes."""
+    gpu = Machine("a GPU", 0)
+    for count in (1, 8):
+        work = _workload(config, found, gpu, count)
+        small = attrs.evolve(work, micro_batch=1, checkpointing=True, at_once=min(work.at_once, 16), prompts=min(work.prompts, 2))
+        lora = attrs.evolve(small, lora_rank=work.lora_rank or 16)
+        ways = {
+            "as set": work,
+            "with micro_batch=1, gradient_checkpointing=true, wave=16": small,
+            f"with these and lora_rank={lora.lora_rank}": lora,
+            'with these and quantize="4bit"': attrs.evolve(lora, quantized=True),
+        }
+        for name, way in ways.items():
+            memory = estimate(found, way)
+            on = f"each of {count} GPUs" if count > 1 else "one GPU"
+            yield f"{on}, {name}: sampling {_gb(memory.sampling)} GB, update {_gb(memory.update)} GB: {fits(memory)}"

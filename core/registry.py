@@ -47,6 +47,8 @@ DEFAULT_PLUGINS = (
     "coevolve.plugins.policies.vllm",
     "coevolve.plugins.policies.openai",
     "coevolve.plugins.policies.scripted",
+    "coevolve.plugins.executors.processes",
+    "coevolve.plugins.executors.ray",
     "coevolve.plugins.reporters.live:plugin",
     "coevolve.plugins.reporters.plain:plugin",
 )
@@ -56,7 +58,7 @@ HOOKS: dict[str, inspect.Signature] = {
     name: inspect.signature(spec) for name, spec in vars(hookspecs).items() if name.startswith("coevolve_")
 }
 """Every hook that there is."""
-RESERVED = {"signal": {"names"}, "validator": {"names"}, "synthesizer": {"none"}}
+RESERVED = {"signal": {"names"}, "validator": {"names"}, "synthesizer": {"none"}, "executor": {"threads"}}
 """Component names that mean something else in a configuration."""
 
 log = logging.getLogger(__name__)

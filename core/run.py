@@ -22,7 +22,7 @@ from .chat import PolicyChat
 from .checkpoints import newest_whole
 from .clock import Clock
 from .config import Chosen, Config, dump_toml, load_config
-from .contracts import NeedsChat, NeedsEnvironment, NeedsJournal, NeedsPolicy
+from .contracts import Environment, NeedsChat, NeedsEnvironment, NeedsJournal, NeedsPolicy
 from .episodes import Limits, Roller
 from .errors import CoevolveError, UserError
 from .evaluation import provenance
@@ -30,8 +30,10 @@ from .guard import Guard, check_split, tasks_of
 from .journal import StoreJournal
 from .loop import Loop
 from .model import TaskPool
+from .processes import Done, Follower, Leader, Ranks, SharedRoller, launched
 from .randomness import generator
 from .registry import Registry
+from .remote import limits_for, placed
 from .store import WALL, Store
 from .summary import summarize
 
@@ -53,6 +55,16 @@ class RunSettings:
     folder: Path
 
 
+@frozen
+class Begun:
+    """What a run's other processes must know of it."""
+
+    config: Config
+    folder: Path
+    iteration: int
+    checkpoint: Path | None
+
+
 def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
     """Begin a run in `folder` (new or empty) and carry it to its end; returns the summary that the final table shows."""
     if folder.exists() and not folder.is_dir():
@@ -60,13 +72,14 @@ def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
     if folder.exists() and any(folder.iterdir()):
         raise UserError(f"{folder} is not empty: choose another --out, or go on with it: coevolve resume {folder}")
     clock = Clock()
-    make_loop = build(config, registry, folder, clock)  # what is missing shows before anything is written
-    with disk_told(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        with hold(folder):
-            (folder / "config.toml").write_text(dump_toml(config))
-            (folder / "versions.json").write_text(json.dumps(versions(registry), indent=1))
-            return drive(make_loop(store=Store(folder / "run.sqlite", create=True)), folder)
+    with _ranks(config) as ranks, placed(config, registry) as environment:
+        make_loop = build(config, registry, folder, clock, environment, ranks)  # what is missing shows before anything is written
+        with disk_told(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            with hold(folder):
+                (folder / "config.toml").write_text(dump_toml(config))
+                (folder / "versions.json").write_text(json.dumps(versions(registry), indent=1))
+                return drive(make_loop(store=Store(folder / "run.sqlite", create=True)), folder, ranks=ranks)
 
 
 def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[str, Any]:
@@ -75,15 +88,41 @@ def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[s
     if not config_file.is_file():
         raise UserError(f"{folder} is no run folder: it has no config.toml")
     config = load_config(registry, recipe=None, file=config_file, sets=sets)
-    with disk_told(folder), hold(folder):
-        make_loop = build(config, registry, folder, Clock())
+    with _ranks(config) as ranks, disk_told(folder), hold(folder), placed(config, registry) as environment:
+        make_loop = build(config, registry, folder, Clock(), environment, ranks)
         store = _store_of(folder)
         with closing(store):
             checkpoint, note = newest_whole(store, folder)
             if checkpoint and config.steps < checkpoint[0]:
                 raise UserError(f"steps is {config.steps}, but {folder} has done {checkpoint[0]} iterations: set steps to that or more")
             (folder / "config.toml").write_text(dump_toml(config))
-            return drive(make_loop(store=store), folder, checkpoint, note)
+            return drive(make_loop(store=store), folder, checkpoint, note, ranks)
+
+
+def follow(config: Config, registry: Registry) -> None:
+    """Be one of a run's other processes: take part in its rollouts and updates until the first one is done."""
+    ranks = Ranks(config.process_timeout)
+    with ranks.together():
+        begun: Begun = ranks.tell()
+        config = begun.config
+        with placed(config, registry) as environment:
+            trainer = _trainer(config, registry, begun.folder, environment)
+            with closing(Roller(environment, _limits(config, environment), Clock())) as roller:
+                loop = Follower(ranks, trainer, roller, begun.iteration, config.steps)
+                if loop.serve():
+                    trainer.train(loop, begun.checkpoint)
+                ranks.gather(None)  # the first process has saved what it needs this one's help for
+
+
+@contextmanager
+def _ranks(config: Config) -> Iterator[Ranks | None]:
+    """The run's processes where a launcher started several."""
+    if not launched():
+        yield None
+        return
+    ranks = Ranks(config.process_timeout)
+    with ranks.together():
+        yield ranks
 
 
 def _store_of(folder: Path) -> Store:
@@ -96,7 +135,9 @@ def _store_of(folder: Path) -> Store:
     return Store(path, create=True)
 
 
-def drive(loop: Loop, folder: Path, checkpoint: tuple[int, str] | None = None, note: str | None = None) -> dict[str, Any]:
+def drive(
+    loop: Loop, folder: Path, checkpoint: tuple[int, str] | None = None, note: str | None = None, ranks: Ranks | None = None
+) -> dict[str, Any]:
     """Let the trainer drive the loop from `checkpoint` (None: from the beginning), write the policy and the summary.
 
     `note` is a diagnosis that the observers are told first.
@@ -107,17 +148,25 @@ def drive(loop: Loop, folder: Path, checkpoint: tuple[int, str] | None = None, n
         if checkpoint:
             restore(loop, checkpoint[0])
         bind(loop)
+    resumed = folder / checkpoint[1] if checkpoint else None
+    if ranks:
+        ranks.tell(Begun(config, folder, loop.iteration, resumed))
     notify("coevolve_run_started", folder=folder, config=config.as_dict(), iteration=loop.iteration)
     try:
         if note:
             notify("coevolve_diagnosed", iteration=loop.iteration, text=note)
         if not checkpoint:
             begin(loop)
-        if checkpoint or loop.iteration < config.steps:  # after the last iteration the trainer still has weights to take up
+        trains = bool(checkpoint) or loop.iteration < config.steps  # after the last iteration there still are weights to take up
+        if ranks:
+            ranks.tell(Done(trains))
+        if trains:
             with clock.part("update"):  # the loop's own parts are counted apart; what is left of the trainer's time is this
-                loop.trainer.train(loop, folder / checkpoint[1] if checkpoint else None)
+                loop.trainer.train(Leader(loop, ranks) if ranks else loop, resumed)
         with clock.part("store"):
             loop.trainer.save_policy(folder / "policy")
+        if ranks:
+            ranks.gather(None)
         summary = summarize(store, config, provenance(loop.roller.environment), clock.read(), clock.wall)
         (folder / "summary.json").write_text(json.dumps(summary, indent=1))
         notify("coevolve_run_finished", folder=folder, summary=summary)
@@ -130,7 +179,9 @@ def drive(loop: Loop, folder: Path, checkpoint: tuple[int, str] | None = None, n
         store.close()
 
 
-def build(config: Config, registry: Registry, folder: Path, clock: Clock) -> "partial[Loop]":
+def build(
+    config: Config, registry: Registry, folder: Path, clock: Clock, environment: Environment, ranks: Ranks | None = None
+) -> "partial[Loop]":
     """Make every part that the configuration names; what comes back needs only the store to be the loop.
 
     Anything that is missing or unreadable shows here, before the first rollout.
@@ -139,17 +190,18 @@ def build(config: Config, registry: Registry, folder: Path, clock: Clock) -> "pa
     def make(kind: str, chosen: Chosen) -> Any:
         return registry.component(kind, chosen.name)(chosen.options)
 
-    environment = make("environment", config.environment)
-    for split in (config.train_split, config.evaluation.split):
-        check_split(environment, split)
-    policy = make("policy", config.policy)
-    if isinstance(policy, NeedsEnvironment):
-        policy.bind(environment)
-    trainer = make("trainer", config.trainer)
     with clock.part("start"):
-        trainer.setup(policy, RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, folder))
-    limits = Limits(config.max_completions, config.step_timeout, config.workers)
-    evaluator = Roller(environment, limits, Clock())
+        trainer = _trainer(config, registry, folder, environment)
+    limits = _limits(config, environment)
+
+    def roller(clock: Clock) -> Roller:
+        if ranks is None:
+            return Roller(environment, limits, clock)
+        shared = SharedRoller(environment, limits, clock)
+        shared.ranks, shared.trainer = ranks, trainer
+        return shared
+
+    evaluator = roller(Clock())
     validators = [make("validator", chosen) for chosen in config.validators]
     for validator in validators:
         if isinstance(validator, NeedsPolicy):
@@ -159,9 +211,9 @@ def build(config: Config, registry: Registry, folder: Path, clock: Clock) -> "pa
         config=config,
         registry=registry,
         clock=clock,
-        roller=Roller(environment, limits, clock),
+        roller=roller(clock),
         evaluator=evaluator,
-        guard=Guard(environment, config.step_timeout, config.workers),
+        guard=Guard(environment, limits.timeout, limits.workers),
         trainer=trainer,
         sampler=make("sampler", config.sampler),
         detectors=[make("signal", chosen) for chosen in config.signals],
@@ -170,6 +222,23 @@ def build(config: Config, registry: Registry, folder: Path, clock: Clock) -> "pa
         held_out=tasks_of(environment, config.evaluation.split),
         pool=TaskPool(()),
     )
+
+
+def _trainer(config: Config, registry: Registry, folder: Path, environment: Environment) -> Any:
+    """The trainer, set up to train the policy."""
+    policy, trainer = (
+        registry.component(kind, chosen.name)(chosen.options) for kind, chosen in (("policy", config.policy), ("trainer", config.trainer))
+    )
+    for split in (config.train_split, config.evaluation.split):
+        check_split(environment, split)
+    if isinstance(policy, NeedsEnvironment):
+        policy.bind(environment)
+    trainer.setup(policy, RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, folder))
+    return trainer
+
+
+def _limits(config: Config, environment: Environment) -> Limits:
+    return limits_for(environment, Limits(config.max_completions, config.step_timeout, config.workers, config.wave))
 
 
 def bind(loop: Loop) -> None:

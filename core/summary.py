@@ -37,6 +37,7 @@ def summarize(store: Store, config: Config, provenance: Mapping[str, Any], secon
         "teacher": teacher(store),
         "rollouts": sum(outcomes.values()),
         "faults": {key: n for key, n in outcomes.items() if key != "completed"},
+        "worker_faults": counts("SELECT 'lost', coalesce(sum(value), 0) FROM metrics WHERE name = 'worker_faults'")["lost"],
         "seconds": {key: round(value, 3) for key, value in sorted(seconds.items(), key=lambda item: -item[1])},
         "wall_seconds": round(wall, 3),
         "share": shares(seconds, wall),

@@ -10,7 +10,8 @@ from coevolve.core.cli import app
 
 PAGE = Path(__file__).with_name("cli.md")
 NOTE = """Exit codes: 0 done; 1 something was found wrong (a broken plugin, an environment that is not ready); 2 the user can mend it, one
-line on stderr says how; 3 a fault stopped a run that `coevolve resume` can go on with; 130 interrupted; 143 ended by SIGTERM (also resumable).
+line on stderr says how; 3 a fault stopped a run that `coevolve resume` can go on with; 130
+interrupted; 143 ended by SIGTERM.
 
 This page is written by `python docs/make_cli.py`.
 """

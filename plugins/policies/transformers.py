@@ -116,12 +116,13 @@ class TransformersPolicy:
         check_config(self.path)
         _ = self.chat, self.placement
 
-    def load(self, dtype: Any = None) -> Any:
-        """Another copy of the model, with weights in `dtype` (None: the dtype that it computes in)."""
+    def load(self, dtype: Any = None, quantize: str = "") -> Any:
+        """Another copy of the model, with weights in `dtype` (None: the dtype that it computes in); `quantize` "4bit" freezes them in four
+        bits and computes in that dtype."""
         from .models import load_model
 
         device, own = self.placement
-        return load_model(self.path, device, dtype or own)
+        return load_model(self.path, device, dtype or own, quantize)
 
     @cached_property
     def model(self) -> Any:

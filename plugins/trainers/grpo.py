@@ -16,10 +16,13 @@ TRL drives, by one `train()` call over a dataset of tickets ("iteration:slot"); 
 ticket comes up, so an evolved pool is used by the very next iteration.
 """
 
+import importlib.util
+import inspect
 import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 from attrs import field, frozen
@@ -73,6 +76,8 @@ class GrpoOptions:
     lora_rank: int = 0
     """0 trains all weights."""
     lora_alpha: int = 32
+    quantize: str = ""
+    """"4bit" keeps the frozen weights beneath the adapters in four bits (QLoRA); needs a GPU and the package bitsandbytes."""
     lora_targets: tuple[str, ...] = ()
     """Names of the modules that get an adapter; () is every linear layer but the head."""
 
@@ -91,6 +96,7 @@ class Grpo:
         self.options = options
         self._policy: Any = None
         self._run: Any = None
+        self._local_rows = 0
         self._trainer: Any = None
 
     def setup(self, policy: Policy, run: RunInfo) -> None:
@@ -100,11 +106,34 @@ class Grpo:
             raise UserError(f'policy {policy.name!r} cannot be trained ({why}); choose policy.name = "transformers" or "vllm"')
         if run.rollouts < 2:
             raise UserError(f"rollouts is {run.rollouts}, but advantages are relative to a task's other rollouts; set it to at least 2")
-        rows, micro = run.batch * run.rollouts, self.options.micro_batch
+        processes, micro = int(os.environ.get("WORLD_SIZE", "1")), self.options.micro_batch
+        rows, rest = divmod(run.batch * run.rollouts, processes)
+        if rest:
+            raise UserError(
+                f"the {run.batch * run.rollouts} rows of an iteration (batch * rollouts) cannot be split over {processes} processes"
+            )
         if micro and rows % micro:
-            raise UserError(f"trainer.micro_batch {micro} does not divide the {rows} rows of an iteration (batch * rollouts)")
+            each = f" in each of {processes} processes" if processes > 1 else ""
+            raise UserError(f"trainer.micro_batch {micro} does not divide the {rows} rows of an iteration (batch * rollouts){each}")
+        self._local_rows = rows
+        self._check_quantize(policy)
+        _check_whole_weights()
         self._policy, self._run = policy, run
         self._policy.check()
+
+    def _check_quantize(self, policy: Any) -> None:
+        if not self.options.quantize:
+            return
+        if self.options.quantize != "4bit":
+            raise UserError(f'trainer.quantize {self.options.quantize!r} is unknown; choose "4bit", or "" for none')
+        if not self.options.lora_rank:
+            raise UserError('trainer.quantize "4bit" trains adapters over frozen weights: set trainer.lora_rank, such as 16')
+        if "quantize" not in inspect.signature(policy.load).parameters:
+            raise UserError(f'trainer.quantize "4bit" cannot load the model of policy {policy.name!r}: set policy.name=transformers')
+        if not policy.placement[0].startswith("cuda"):
+            raise UserError('trainer.quantize "4bit" needs a GPU, and policy.device is the CPU: set trainer.quantize=""')
+        if importlib.util.find_spec("bitsandbytes") is None:
+            raise UserError('trainer.quantize "4bit" needs the package bitsandbytes: pip install bitsandbytes')
 
     def policy(self) -> Policy:
         live: Policy = self._policy if self._trainer is None else self._trainer.live_policy
@@ -122,14 +151,21 @@ class Grpo:
 
     def save_policy(self, folder: Path) -> None:
         """Write model and tokenizer as one folder of safetensors; adapters are merged into a copy of the weights."""
-        import copy
-
         with quiet():
             model = self._policy.load() if self._trainer is None else self._trainer.accelerator.unwrap_model(self._trainer.model)
             if hasattr(model, "peft_config"):
-                model = copy.deepcopy(model).merge_and_unload()
+                model = self._merged(model)
             model.save_pretrained(folder)
             self._policy.tokenizer.save_pretrained(folder)
+
+    def _merged(self, model: Any) -> Any:
+        """The adapters in a fresh copy of the weights beneath them, which in training may be quantised."""
+        from peft import PeftModel
+
+        with TemporaryDirectory() as folder:
+            model.save_pretrained(folder)
+            merged: Any = PeftModel.from_pretrained(self._policy.load(), folder).merge_and_unload()
+        return merged
 
     def _build(self, loop: LoopState, resume_from: Path | None) -> Any:
         os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
@@ -139,12 +175,16 @@ class Grpo:
 
         from .trl_grpo import PackedGrpoTrainer
 
-        if int(os.environ.get("WORLD_SIZE", "1")) > 1 or torch.cuda.device_count() > 1:
-            raise UserError('trainer "grpo" trains in one process on one device; start it without torchrun, with CUDA_VISIBLE_DEVICES=0')
+        if int(os.environ.get("WORLD_SIZE", "1")) == 1 and torch.cuda.device_count() > 1:
+            raise UserError(
+                f"{torch.cuda.device_count()} GPUs are visible: start one process for each (torchrun --nproc-per-node "
+                f"{torch.cuda.device_count()} -m coevolve run ...), or choose one with CUDA_VISIBLE_DEVICES=0"
+            )
         session = _Session(self, loop, resume_from)
         dtype = self._policy.placement[1]
         # Full training keeps float32 weights (small updates vanish in bfloat16) and computes in the policy's dtype.
-        model = self._policy.load(dtype if self.options.lora_rank else torch.float32)
+        quantized = {"quantize": self.options.quantize} if self.options.quantize else {}
+        model = self._policy.load(dtype if self.options.lora_rank else torch.float32, **quantized)
         tickets = [f"{iteration}:{slot}" for iteration in range(1, loop.steps + 1) for slot in range(self._run.batch)]
         trainer = PackedGrpoTrainer(
             model=model,
@@ -168,7 +208,7 @@ class Grpo:
         from trl.trainer.grpo_config import GRPOConfig
 
         options, run = self.options, self._run
-        rows = run.batch * run.rollouts
+        rows = self._local_rows
         micro = options.micro_batch or rows
         return GRPOConfig(
             output_dir=str(Path(run.folder) / "checkpoints"),
@@ -202,6 +242,7 @@ class Grpo:
             bf16=bf16,
             use_cpu=self._policy.placement[0] == "cpu",
             gradient_checkpointing=options.gradient_checkpointing,
+            ddp_find_unused_parameters=False,
             dataloader_pin_memory=False,
             # saving and reporting are the loop's business
             save_strategy="no",
@@ -232,6 +273,17 @@ class Grpo:
         )
 
 
+def _check_whole_weights() -> None:
+    """Refuse launches that split the weights: each process samples at its own pace, which split weights do not allow."""
+    fsdp = os.environ.get("ACCELERATE_USE_FSDP", "false").lower() == "true"
+    zero = os.environ.get("ACCELERATE_USE_DEEPSPEED", "false").lower() == "true"
+    if fsdp or (zero and os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE") == "3"):
+        raise UserError(
+            f'trainer "grpo" cannot sample from weights that {"FSDP" if fsdp else "ZeRO-3"} splits over processes: launch with DDP or '
+            "DeepSpeed's ZeRO-2, and set trainer.lora_rank or trainer.quantize where memory is short"
+        )
+
+
 class _Session:
     """One `train` call: TRL's hooks on one side, the loop's three calls on the other."""
 
@@ -253,7 +305,12 @@ class _Session:
             policy.release()
             self._rows = self._as_rows(groups, iteration)
             self._iteration = iteration
-        return dict(self._rows)
+        first = trainer.accelerator.process_index * len(prompts)
+        mine = slice(first, first + len(prompts))
+        expected = [f"{iteration}:{n // self._run.rollouts}" for n in range(len(self._rows["score"]))][mine]
+        if prompts != expected:
+            raise CoevolveError(f"iteration {iteration}: the trainer's tickets are not those of its rows; this is a defect of coevolve")
+        return {name: values[mine] for name, values in self._rows.items()}
 
     def _as_rows(self, groups: Sequence[RolloutGroup], iteration: int) -> dict[str, list[Any]]:
         from .trl_grpo import rows_for_trl
@@ -326,6 +383,8 @@ class _Session:
     def saved(self, folder: Path) -> None:
         """Commit the complete checkpoint, then drop all but this and the one before."""
         self.loop.commit(self._iteration, folder)
+        if not self.trainer.accelerator.is_main_process:
+            return
         self._kept = [*self._kept[-1:], folder]
         kept = [path.resolve() for path in self._kept]
         for other in folder.parent.glob("checkpoint-*"):

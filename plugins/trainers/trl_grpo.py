@@ -1,6 +1,8 @@
 """TRL's GRPOTrainer with the few things that this project needs otherwise.
 
 The objective is TRL's own; what is added around it:
+- only positions that carry loss meet the head, and its logits exist in tiles only (TRL's fused head; on a CPU TRL's own way scores the
+  prompt and the environment's tokens too);
 - rows are packed: padding on the left is cut off and rows of like length share a forward pass, so positions are those of sampling and
   uneven trajectories cost what they are long (TRL pads every micro-batch to the longest row of the whole batch);
 - the gap between the sampled log-probabilities and the trainer's own is measured over every iteration's batch;
@@ -9,14 +11,20 @@ The objective is TRL's own; what is added around it:
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
+import trl.trainer.utils as trl_utils
 from attrs import astuple, frozen
 from torch import Tensor
 from trl.trainer.grpo_trainer import GRPOTrainer
 
+CPU_TILE = 4096
+"""Columns of the vocabulary in a tile of logits on a CPU; a tile has at most 4,096 rows."""
+TOOL_MASKS = 2
+"""Place of the masks in what TRL's `_generate` gives."""
 PASS_ROWS = 32
 """Rows of like length that share a forward pass: enough to keep a CPU busy, few enough to be of like length."""
 
@@ -65,7 +73,16 @@ class PackedGrpoTrainer(GRPOTrainer):
         """The policy over the model that is trained."""
         self.on_bad_loss: Callable[[float], None] = lambda loss: None
         """Called with a loss that is not finite, before anything is made of it."""
+        self._scored: Tensor | None = None
+        """Which of the columns behind the prompt carry loss, (rows, columns)."""
+        self._positions: tuple[Tensor, Tensor] | None = None
         super().__init__(*args, **kwargs)
+        for model in (self.model, self.ref_model):
+            if model is not None:
+                whole: Any = model.get_base_model() if hasattr(model, "peft_config") else model  # type: ignore[operator]  # peft's own
+                whole.base_model.register_forward_hook(self._pick)
+        if self.accelerator.device.type == "cpu":
+            small_tiles()
 
     def _send_telemetry(self) -> None:
         """Nothing is sent anywhere."""
@@ -76,9 +93,18 @@ class PackedGrpoTrainer(GRPOTrainer):
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         if self._exact:
-            tokens = (output["completion_mask"] * output["tool_mask"]).sum(dim=1)
-            output["advantages"] = output["advantages"] * group_scale(tokens, self.num_generations or 1)
+            tokens = self.accelerator.gather((output["completion_mask"] * output["tool_mask"]).sum(dim=1))
+            first = self.accelerator.process_index * len(inputs)
+            output["advantages"] = output["advantages"] * group_scale(tokens, self.num_generations or 1)[first : first + len(inputs)]
         return output
+
+    def _generate(self, prompts: list[Any]) -> Any:
+        made = super()._generate(prompts)
+        masks = made[TOOL_MASKS]
+        self._scored = torch.zeros(len(masks), max(map(len, masks)), dtype=torch.bool, device=self.accelerator.device)
+        for row, mask in zip(self._scored, masks, strict=True):
+            row[: len(mask)] = torch.tensor(mask, dtype=torch.bool)
+        return made
 
     def _get_per_token_logps_and_entropies(
         self,
@@ -87,35 +113,57 @@ class PackedGrpoTrainer(GRPOTrainer):
         attention_mask: Tensor,
         logits_to_keep: int,
         batch_size: int | None = None,
-        **options: Any,
+        compute_entropy: bool = False,
+        compute_aux_loss: bool = False,
+        **images: Any,
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """Log-probabilities (rows, logits_to_keep) of the last columns, by passes over packed rows; 0 where there is no token."""
+        """Log-probabilities and entropies (rows, logits_to_keep) of the last columns' tokens that carry loss; 0 in all other places."""
         rows, width = input_ids.shape
-        starts = attention_mask.argmax(dim=1)
-        lengths = attention_mask.sum(dim=1)
+        starts, lengths = attention_mask.argmax(dim=1), attention_mask.sum(dim=1)
         prompts = width - logits_to_keep - starts
-        size = min(PASS_ROWS, batch_size or rows)
-        found, order, aux = [], lengths.argsort(stable=True), []
-        for part in torch.split(order, size):
-            longest, least = int(lengths[part].max()), int(prompts[part].min())
-            columns = (starts[part, None] + torch.arange(longest, device=part.device)).clamp(max=width - 1)
-            real = (torch.arange(longest, device=part.device) < lengths[part, None]).long()
-            ids = input_ids[part].gather(1, columns) * real
-            kept = longest - least
-            *both, loss = super()._get_per_token_logps_and_entropies(model, ids, real, kept, **options)
-            index = prompts[part, None] + torch.arange(logits_to_keep, device=part.device) - least
-            outside = index >= lengths[part, None] - least
-            index = index.clamp(max=kept - 1)
-            found.append([None if x is None else x.gather(1, index).masked_fill(outside, 0.0) for x in both])
-            aux.append(loss)
-        back = order.argsort()
-        logps, entropies = (None if parts[0] is None else torch.cat(parts)[back] for parts in zip(*found, strict=True))
-        assert logps is not None
+        assert self._scored is not None
+        found: tuple[list[Tensor], ...] = ([], [], [])
+        places: list[Tensor] = []
+        asked = {"output_router_logits": True} if compute_aux_loss else {}
+        for part in torch.split(lengths.argsort(stable=True), min(PASS_ROWS, batch_size or rows)):
+            longest = int(lengths[part].max())
+            columns = starts[part, None] + torch.arange(longest, device=part.device)
+            real = (columns - starts[part, None] < lengths[part, None]).long()
+            ids = input_ids[part].gather(1, columns.clamp(max=width - 1)) * real
+            row, column = self._scored[part].nonzero(as_tuple=True)
+            at = prompts[part][row] + column
+            with self.accelerator.autocast(), self._kept(row, at - 1):
+                out = model(input_ids=ids, attention_mask=real, shift_labels=ids[row, at][None], fused_lm_head=True, **asked)
+            for values, value in zip(found, (out.log_probs, out.entropy, out.aux_loss), strict=True):
+                values.append(value)
+            places.append(part[row] * logits_to_keep + column)
+        index = torch.cat(places)
+
+        def placed(values: list[Tensor]) -> Tensor:
+            flat = torch.cat([value[0] for value in values])
+            return flat.new_zeros(rows * logits_to_keep).index_put((index,), flat).view(rows, logits_to_keep)
+
+        logps = placed(found[0])
         if torch.is_grad_enabled():
             self._own = logps.detach()
-        return logps, entropies, None if aux[0] is None else torch.stack(aux).mean()
+        return logps, placed(found[1]) if compute_entropy else None, torch.stack(found[2]).mean() if compute_aux_loss else None
+
+    @contextmanager
+    def _kept(self, rows: Tensor, columns: Tensor) -> Iterator[None]:
+        """Within it the backbones give the hidden states at these positions alone, as one row: the head sees no others."""
+        self._positions = (rows, columns)
+        try:
+            yield
+        finally:
+            self._positions = None
+
+    def _pick(self, module: Any, arguments: Any, output: Any) -> Any:
+        if self._positions is not None:
+            output.last_hidden_state = output.last_hidden_state[self._positions][None]
+        return output
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
+        self._scored = (inputs["completion_mask"] * inputs["tool_mask"]).bool()
         loss: Tensor = super()._compute_loss(model, inputs)  # type: ignore[no-untyped-call]
         if not math.isfinite(loss.item()):
             self.on_bad_loss(loss.item())
@@ -134,6 +182,11 @@ class PackedGrpoTrainer(GRPOTrainer):
         parts = self.accelerator.gather(own)
         tokens, total, _, ratios = parts.sum(dim=0).tolist()
         return Gap(int(tokens), total, parts[:, 2].max().item(), ratios)
+
+
+def small_tiles() -> None:
+    """On a CPU TRL's head has some eight temporaries of a tile's size, which with its own setting are 4 GB."""
+    trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE = min(CPU_TILE, trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE)
 
 
 def group_scale(tokens: Tensor, rollouts: int) -> Tensor:

@@ -141,3 +141,31 @@ def test_an_engine_that_fails_ends_the_rollout_and_closes_the_episodes() -> None
     with pytest.raises(RuntimeError, match="engine is down"):
         roller(environment).roll(Down(ScriptedOptions()), tasks, 2, SAMPLING, 1)
     assert len(environment.closed) == 4
+
+
+@pytest.mark.parametrize("wave", [1, 4, 100])
+def test_waves_and_shares_change_no_group(wave: int) -> None:
+    """Whatever is rolled at once, and whoever rolls it: a row's number stays its own."""
+    environment = Stockroom(StockroomOptions())
+    tasks = environment.tasks("train")[:3]
+    seen: set[int] = set()
+    at_once: list[int] = []
+
+    def script(task: Task, row: int) -> tuple[str, ...]:
+        seen.add(row)
+        return environment.script(task.solution) if row % 2 else ("nonsense",)
+
+    class Counting(ScriptedPolicy):
+        def complete(self, conversations: Sequence[Any], sampling: Sampling) -> list[str | None]:
+            at_once.append(len(conversations))
+            return super().complete(conversations, sampling)
+
+    policy = Counting(ScriptedOptions(script))
+    whole = roller(environment).roll(policy, tasks, 3, SAMPLING, 7)
+    at_once.clear()
+    limited = Roller(environment, Limits(20, 20.0, 1, wave), Clock())
+    assert limited.roll(policy, tasks, 3, SAMPLING, 7) == whole
+    assert max(at_once) == min(wave, 9)
+    parts = [limited.part(policy, tasks, 3, SAMPLING, 7, numbers) for numbers in (range(0, 4), range(4, 4), range(4, 9))]
+    assert limited.grouped(tasks, 3, 7, [t for part in parts for t in part]) == whole
+    assert seen == set(range(9))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from coevolve import Episode
+from coevolve import Episode, Worker
 from coevolve.core.contracts import (
     KINDS,
     HasEstimate,
@@ -28,6 +28,7 @@ from coevolve.core.contracts import (
 from coevolve.core.registry import HOOKS
 
 OPTIONAL = (
+    Worker,
     Episode,
     HasEstimate,
     HasLeaderboard,

@@ -60,6 +60,7 @@ def test_every_default_component_is_found_by_its_name() -> None:
         "trainer": ("grpo",),
         "sampler": ("learnability", "uniform"),
         "policy": ("openai", "scripted", "transformers", "vllm"),
+        "executor": ("processes", "ray"),
     }
     for kind, of_kind in names.items():
         for name in of_kind:

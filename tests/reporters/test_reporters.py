@@ -25,7 +25,8 @@ SUMMARY: dict[str, Any] = {
     "pool": {"seed": 64, "programmatic": 16},
     "rejected": {"held_out_family": 5},
     "teacher": {
-        "reflect": {"calls": 3, "failed": 1, "tokens": 1200, "cost": 0.25}, "explore": {"calls": 9, "failed": 0, "tokens": 800, "cost": 0.5},
+        "reflect": {"calls": 3, "failed": 1, "tokens": 1200, "cost": 0.25},
+        "explore": {"calls": 9, "failed": 0, "tokens": 800, "cost": 0.5},
     },
     "rollouts": 512,
     "faults": {"policy_fault": 3},

@@ -16,6 +16,7 @@ from coevolve import Environment, Feedback, TaskPool, hookimpl
 from coevolve.core.clock import Clock
 from coevolve.core.config import load_config
 from coevolve.core.registry import load_plugins
+from coevolve.core.remote import placed
 from coevolve.core.run import bind, build
 from coevolve.core.store import Store
 from coevolve.environments.bfcl import assets
@@ -132,7 +133,8 @@ def test_the_loop_admits_none_of_it(name: str, tmp_path: Path) -> None:
     chosen = ["environment.name=desk", "policy.name=tabular", "trainer.name=tabular", f"synthesizer.name={name}"]
     config = load_config(registry, "desk", sets=[*chosen, 'validators.names=["minimal","execution"]'])
     store = Store(tmp_path / "run.sqlite", create=True)
-    loop = build(config, registry, tmp_path, Clock())(store=store)
+    with placed(config, registry) as environment:
+        loop = build(config, registry, tmp_path, Clock(), environment)(store=store)
     try:
         bind(loop)
         loop.pool = TaskPool(tuple(loop.guard.environment.tasks("train")))

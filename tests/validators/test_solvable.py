@@ -8,6 +8,7 @@ from coevolve.core.clock import Clock
 from coevolve.core.config import Config, load_config
 from coevolve.core.episodes import Limits, Roller
 from coevolve.core.registry import Registry, load_plugins
+from coevolve.core.remote import placed
 from coevolve.core.run import build
 from coevolve.plugins.validators.solvable import Solvable, SolvableOptions
 from coevolve.testing import Stockroom, StockroomOptions, TabularPolicy, TabularTrainer, make_group
@@ -45,7 +46,9 @@ def settings(registry: Registry, *more: str) -> Config:
 
 def built(registry: Registry, tmp_path: Any, *more: str) -> Any:
     """The loop's parts, as a run makes them."""
-    return build(settings(registry, *more), registry, tmp_path, Clock()).keywords
+    config = settings(registry, *more)
+    with placed(config, registry) as environment:
+        return build(config, registry, tmp_path, Clock(), environment).keywords
 
 
 def scored(*scores: float | None, **options: Any) -> Any:

@@ -1,0 +1,127 @@
+"""The memory that `coevolve plan` expects beside the memory that training takes, on a CPU, each in a fresh process.
+
+    OMP_NUM_THREADS=1 python benchmarks/plan_memory.py [NAME ...]
+
+Every row's conversation fills the context: a prompt, and up to 16 sampled tokens. Two iterations, so that the optimiser has its moments.
+Measured is the peak of the resident memory less what is resident after the imports, which the plan does not count either. Blocks of 128 KB
+and more are handed back at once (glibc's allocator by itself keeps up to a third more).
+"""
+
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from coevolve import Outcome, RolloutGroup, Sampling, Task, Trajectory
+
+NEW_TOKENS = 16
+SMOL = "smollm2-135m-instruct"
+DESK = "pkg:coevolve.environments.desk/policy"
+CASES: dict[str, dict[str, Any]] = {
+    "desk policy, full": {"model": DESK, "batch": 8, "context": 512},
+    "desk policy, full, micro-batches of 16": {"model": DESK, "batch": 8, "context": 512, "micro_batch": 16},
+    "desk policy, LoRA": {"model": DESK, "batch": 8, "context": 512, "lora_rank": 8},
+    "SmolLM2-135M, full": {"model": SMOL, "batch": 1, "rollouts": 4, "context": 192},
+    "SmolLM2-135M, LoRA": {"model": SMOL, "batch": 1, "rollouts": 4, "context": 192, "lora_rank": 16},
+    "SmolLM2-135M, LoRA, checkpointing": {
+        "model": SMOL, "batch": 1, "rollouts": 4, "context": 384, "lora_rank": 16, "gradient_checkpointing": True,
+    },
+}  # fmt: skip
+
+
+class FullLoop:
+    """Rolls out one completion behind a prompt that leaves room for nothing else."""
+
+    def __init__(self, policy: Any, batch: int, rollouts: int, context: int) -> None:
+        self.batch, self.rollouts, self.steps, self.iteration = batch, rollouts, 2, 0
+        words = policy.tokenizer.decode(list(range(300, 310)), skip_special_tokens=True)
+
+        def length(times: int) -> int:
+            return len(policy.chat.prompt([{"role": "user", "content": " ".join([words] * times)}], None))
+
+        times = (context - NEW_TOKENS - length(1)) // (length(2) - length(1)) + 1
+        text = " ".join([words] * times)
+        self.start = [{"role": "user", "content": text}]
+
+    def rollout(self, policy: Any, iteration: int) -> list[RolloutGroup]:
+        tasks = [Task(f"t{slot}", "none", "q") for slot in range(self.batch)]
+        talks = [policy.begin(t, self.start, None, n * self.rollouts + k) for n, t in enumerate(tasks) for k in range(self.rollouts)]
+        policy.complete(talks, Sampling(1.0, NEW_TOKENS, iteration))
+        print(max(len(talk.ids) for talk in talks), "tokens a row", file=sys.stderr)
+        rng = random.Random(iteration)
+        made = [
+            Trajectory(f"t{n // self.rollouts}", iteration, n % self.rollouts, (), (), Outcome.COMPLETED, rng.random(), tokens=talk.tokens)
+            for n, talk in enumerate(talks)
+        ]
+        return [RolloutGroup(t, iteration, tuple(made[n * self.rollouts : (n + 1) * self.rollouts])) for n, t in enumerate(tasks)]
+
+    def after(self, iteration: int, metrics: dict[str, float]) -> bool:
+        self.iteration = iteration
+        return False
+
+    def commit(self, iteration: int, folder: Path) -> None:
+        raise AssertionError("no checkpoint was due")
+
+
+def resident() -> int:
+    """Bytes."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def measure(case: dict[str, Any]) -> None:
+    """Print the peak of this process while it trains, less what the imports take."""
+    import coevolve.plugins.policies.lockstep
+    import coevolve.plugins.trainers.trl_grpo  # noqa: F401
+    from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
+    from coevolve.plugins.trainers.grpo import Grpo, GrpoOptions
+
+    case = dict(case)
+    model, batch, rollouts, context = case.pop("model"), case.pop("batch"), case.pop("rollouts", 8), case.pop("context")
+    import datasets  # noqa: F401
+    import transformers.models.llama.modeling_llama  # noqa: F401
+    from transformers import AutoModelForCausalLM  # noqa: F401
+
+    before = resident()
+    with tempfile.TemporaryDirectory() as folder:
+        policy = TransformersPolicy(TransformersOptions(model=model, max_context=context, device="cpu"))
+        trainer = Grpo(GrpoOptions(**case))
+        run: Any = SimpleNamespace(seed=0, steps=2, batch=batch, rollouts=rollouts, temperature=1.0, folder=Path(folder))
+        trainer.setup(policy, run)
+        trainer.train(FullLoop(policy, batch, rollouts, context), None)
+    print(json.dumps({"before": before, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before}))
+
+
+def expected(case: dict[str, Any]) -> Any:
+    """The plan's Memory."""
+    from coevolve.core.config import load_config
+    from coevolve.core.plan import plan
+    from coevolve.core.registry import load_plugins
+
+    names = {"model": "policy.model", "context": "policy.max_context", "batch": "batch", "rollouts": "rollouts"}
+    sets = [f"{names.get(key, f'trainer.{key}')}={json.dumps(value)}" for key, value in case.items()]
+    registry = load_plugins(only=["coevolve.*"])
+    return plan(load_config(registry, "desk", sets=[*sets, "policy.device=cpu"]), registry).memory
+
+
+def main() -> None:
+    for name in sys.argv[1:] or CASES:
+        command = [sys.executable, __file__, "--measure", json.dumps(CASES[name])]
+        done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"MALLOC_MMAP_THRESHOLD_": "131072"})
+        if done.returncode:
+            sys.exit(done.stderr)
+        found, plan = json.loads(done.stdout.splitlines()[-1])["peak"], expected(CASES[name])
+        print(f"{name}: measured {found / 1e6:,.0f} MB, planned {plan.needed / 1e6:,.0f} MB, planned / measured {plan.needed / found:.2f}")
+        print(f"  {plan}", flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--measure"]:
+        measure(json.loads(sys.argv[2]))
+    else:
+        main()

@@ -1,0 +1,116 @@
+"""Rollouts of the desk's policy: coevolve's loop beside TRL's own tool loop (`environment_factory`), same model, tasks and calls, one run.
+
+    OMP_NUM_THREADS=1 python benchmarks/trl_loop.py [EPISODES] [ROUNDS]
+
+TRL's environment hands each call's text to a desk episode; a text that is no call, or `done`, ends the loop. Completions have the same
+limit, both sides sample at temperature 1, and TRL's is timed from prompts to padded tensors, without log-probabilities. Times are CPU
+seconds of this process, which other jobs on the machine disturb less than the clock; both sides use one thread.
+"""
+
+import statistics
+import sys
+import tempfile
+import time
+from typing import Any
+
+from coevolve import Sampling, Task
+from coevolve.core.clock import Clock
+from coevolve.core.episodes import Limits, Roller
+from coevolve.environments.desk import Desk
+from coevolve.environments.desk.calls import DONE, parse
+from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
+
+NEW_TOKENS, GROUP = 48, 8
+TEMPLATE = (
+    "{% for m in messages %}{{ '<' + m['role'] + '>' + m['content'] }}"
+    "{% for c in m.get('tool_calls') or [] %}{{ c['function']['arguments']['text'] }}{% endfor %}{{ '<end>' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<assistant>' }}{% endif %}"
+)
+DESK = Desk(Desk.Options())
+TASKS: dict[str, Task] = {task.id: task for task in DESK.tasks("train")}
+
+
+class DeskTools:
+    """One episode, as TRL wants it: public methods are tools."""
+
+    def reset(self, task: str, **_: Any) -> None:
+        self._episode = DESK.open(TASKS[task])
+
+    def call(self, text: str) -> str:
+        """Carry out a call.
+
+        Args:
+            text: The call as the policy wrote it.
+        """
+        seen = self._episode.step(text)
+        return "\n".join(str(message["content"]) for message in seen.messages)
+
+    def get_reward(self) -> float:
+        return self._episode.score()
+
+
+def read(tokenizer: Any, ids: list[int], **_: Any) -> dict[str, Any]:
+    """What the policy wrote, as a tool call where it is one."""
+    text = tokenizer.decode(ids, skip_special_tokens=True)
+    action = parse(text)
+    if action is None or action.name == DONE:
+        return {"role": "assistant", "content": text}
+    return {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"type": "function", "function": {"name": "call", "arguments": {"text": text}}}],
+    }
+
+
+def trl_trainer(policy: TransformersPolicy, episodes: int, folder: str) -> Any:
+    import trl.trainer.grpo_trainer as trl
+    from datasets import Dataset
+    from transformers import PrinterCallback
+
+    trl.parse_response = read
+    tokenizer = policy.tokenizer
+    tokenizer.chat_template, tokenizer.response_template = TEMPLATE, "{}"
+    trl.supports_tool_calling = lambda tokenizer: True
+    trl.get_training_chat_template = lambda *a, **k: None
+    arguments = trl.GRPOConfig(
+        folder, beta=0.0, use_cpu=True, bf16=False, num_generations=GROUP, per_device_train_batch_size=episodes, report_to=[],
+        max_completion_length=400, generation_kwargs={"max_new_tokens": NEW_TOKENS}, gradient_checkpointing=False, temperature=1.0,
+    )  # fmt: skip
+    rows = [{"prompt": [dict(m) for m in DESK.open(task).messages], "task": name} for name, task in list(TASKS.items())[:64]]
+    trainer = trl.GRPOTrainer(
+        policy.load(), None, arguments, Dataset.from_list(rows), processing_class=tokenizer, environment_factory=DeskTools
+    )
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+def main() -> None:
+    episodes, rounds = (int(n) for n in (*sys.argv[1:], "64", "5")[:2])
+    tasks = list(TASKS.values())[: episodes // GROUP]
+    policy = TransformersPolicy(TransformersOptions())
+    roller = Roller(DESK, Limits(), Clock())
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = trl_trainer(TransformersPolicy(TransformersOptions()), episodes, folder)
+        trainer.model.train()
+        inputs = [{"prompt": [dict(m) for m in DESK.open(task).messages], "task": task.id} for task in tasks for _ in range(GROUP)]
+        ratios: list[float] = []
+        for seed in range(rounds + 1):  # the first one warms up
+            began = time.process_time()
+            groups = roller.roll(policy, tasks, GROUP, Sampling(1.0, NEW_TOKENS, seed), 0)
+            own = time.process_time() - began
+            began = time.process_time()
+            made = trainer._generate_and_score_completions([dict(row) for row in inputs])
+            theirs = time.process_time() - began
+            wrote = sum(sum(t.tokens.mask) for group in groups for t in group.trajectories if t.tokens)
+            their_tokens = int((made["completion_mask"] * made["tool_mask"]).sum())
+            print(f"coevolve {own:.2f} s, {wrote} tokens; TRL {theirs:.2f} s, {their_tokens} tokens")
+            if seed:
+                ratios.append(theirs / own)
+    print(
+        f"TRL / coevolve, {episodes} episodes: {statistics.median(ratios):.1f} times the seconds ({min(ratios):.1f} to {max(ratios):.1f})"
+    )
+    roller.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""What training holds in memory, from a model's shape and the settings: the estimate behind `coevolve plan`.
+
+    sampling = weights + optimiser + reference + cache + max(prefill, drawing)
+    update   = weights + optimiser + reference + max(gradients, activations) + max(head, backward)
+
+With micro-batches the gradients of earlier ones stay while a later one's activations are there, so those two add up. Every conversation is
+taken to fill the context. A layer's activations that the backward pass needs are, in numbers a token, for a model of Llama's kind
+(h hidden size, a heads * head size, i size of the feed-forward, r rank of the adapters; with frozen weights a norm keeps its input alone):
+
+    full  6 h + 4 a + 4 i + context        LoRA  4 h + 4 a + 4 i + 7 r + context
+
+the context because each layer keeps the mask of its rows as numbers. The backward pass works on one pass of rows at a time.
+
+With gradient checkpointing a layer keeps h, and one layer at a time all of it. Mixtures of experts count the experts that a token visits.
+"""
+
+from attrs import frozen
+
+FLOAT32, BFLOAT16 = 4, 2
+"""Bytes of a number."""
+FOUR_BITS = 0.56
+"""Bytes of a weight in four bits, its share of the scales included."""
+TILE_ROWS, TILE_COLUMNS, TILE_COLUMNS_CPU = 4096, 32_768, 4096
+"""Of the tiles in which trainer "grpo" makes logits."""
+TILE_COPIES, TILE_COPIES_CPU = 2, 8
+DRAW = 20
+"""Bytes for each row and token of the vocabulary while tokens are drawn: logits, log-probabilities, probabilities, cumulated in float64."""
+PASS_ROWS = 32
+"""Rows that share a forward pass where nothing is kept for a backward pass."""
+STEPS_COPIES = 1
+"""Copies of the trained weights that AdamW's step holds on a GPU, where it takes all tensors at once."""
+
+
+@frozen
+class Shape:
+    """Of a model: its number of weights, and what its cache and activations depend on. `context` is its own limit in tokens.
+
+    `intermediate` is the size of the feed-forward that a token passes: the visited experts' together. `active` is the number of weights
+    that act on a token, 0 for all. `tied`: the head shares the embedding's weights.
+    """
+
+    parameters: int
+    layers: int
+    kv_heads: int
+    head_dim: int
+    context: int
+    hidden: int = 0
+    heads: int = 0
+    intermediate: int = 0
+    vocabulary: int = 0
+    tied: bool = True
+    active: int = 0
+
+    def cache(self, rows: int, context: int, size: int) -> int:
+        """Bytes of keys and values."""
+        return 2 * self.layers * self.kv_heads * self.head_dim * size * rows * context
+
+    def adapters(self, rank: int) -> int:
+        """Weights of LoRA adapters on every linear layer but the head."""
+        queries, keys = self.heads * self.head_dim, self.kv_heads * self.head_dim
+        attention = 2 * (self.hidden + queries) + 2 * (self.hidden + keys)
+        return self.layers * rank * (attention + 3 * (self.hidden + self.intermediate))
+
+    def kept(self, lora_rank: int, context: int) -> int:
+        """Numbers a token and layer that the backward pass needs."""
+        attention, forward = 4 * self.heads * self.head_dim, 4 * self.intermediate
+        return (4 * self.hidden + 7 * lora_rank if lora_rank else 6 * self.hidden) + attention + forward + context
+
+    def acting(self) -> int:
+        """Weights that a token meets: with a tied head all of them, else all but the embedding's."""
+        return self.active or self.parameters - (0 if self.tied else self.vocabulary * self.hidden)
+
+
+@frozen
+class Workload:
+    """The settings that memory depends on. `compute`: bytes of a number in activations and cache."""
+
+    rows: int
+    """Rollouts of an iteration in one process."""
+    at_once: int
+    """Rollouts that are sampled at once."""
+    prompts: int
+    """Different prompts among these."""
+    context: int
+    micro_batch: int = 0
+    lora_rank: int = 0
+    quantized: bool = False
+    reference: bool = True
+    checkpointing: bool = False
+    compute: int = FLOAT32
+    cpu: bool = True
+
+    @property
+    def micro_rows(self) -> int:
+        return self.micro_batch or self.rows
+
+
+@frozen
+class Memory:
+    """Bytes by part; `needed` is the larger of what sampling and what the update hold at once."""
+
+    weights: int
+    gradients: int
+    optimiser: int
+    reference: int
+    cache: int
+    prefill: int
+    drawing: int
+    activations: int
+    backward: int
+    head: int
+    rows: int
+    context: int
+    accumulates: bool = False
+    """Whether gradients and activations are there at once."""
+
+    @property
+    def kept(self) -> int:
+        return self.weights + self.optimiser + self.reference
+
+    @property
+    def sampling(self) -> int:
+        return self.kept + self.cache + max(self.prefill, self.drawing)
+
+    @property
+    def update(self) -> int:
+        both = self.gradients + self.activations if self.accumulates else max(self.gradients, self.activations)
+        return self.kept + both + max(self.head, self.backward)
+
+    @property
+    def needed(self) -> int:
+        return max(self.sampling, self.update)
+
+
+def estimate(shape: Shape, work: Workload) -> Memory:
+    """The memory of one process that trains a model of `shape`."""
+    n, size = shape.parameters, work.compute
+    trained = shape.adapters(work.lora_rank) if work.lora_rank else n
+    frozen_weights = int(n * (FOUR_BITS if work.quantized else size)) if work.lora_rank else 0
+    tokens = work.micro_rows * work.context
+    passed = min(PASS_ROWS, work.micro_rows) * work.context
+    kept = shape.kept(work.lora_rank, work.context)
+    if work.checkpointing:
+        activations = (tokens * shape.layers * shape.hidden + passed * kept) * size
+    else:
+        activations = tokens * shape.layers * kept * size
+    tile = min(TILE_ROWS, tokens) * min(TILE_COLUMNS_CPU if work.cpu else TILE_COLUMNS, shape.vocabulary) * FLOAT32
+    head = tile * (TILE_COPIES_CPU if work.cpu else TILE_COPIES)
+    if not work.lora_rank:
+        head += shape.vocabulary * shape.hidden * FLOAT32  # the head's gradient is summed up in float32 beside the one that there is
+    return Memory(
+        weights=frozen_weights + trained * FLOAT32,
+        gradients=trained * FLOAT32,
+        optimiser=2 * trained * FLOAT32 + (0 if work.cpu else STEPS_COPIES * trained * FLOAT32),
+        reference=n * FLOAT32 if work.reference and not work.lora_rank else 0,
+        cache=shape.cache(work.at_once, work.context, size),
+        prefill=work.prompts * work.context * (2 * shape.hidden + 3 * shape.intermediate) * size,
+        drawing=work.at_once * shape.vocabulary * DRAW,
+        activations=activations,
+        backward=passed * (4 * shape.hidden + 3 * shape.intermediate) * size,
+        head=head,
+        rows=work.at_once,
+        context=work.context,
+        accumulates=work.micro_rows < work.rows,
+    )

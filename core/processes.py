@@ -1,0 +1,224 @@
+"""Several processes of one run (torchrun, accelerate launch): the first one runs the loop, the others roll their share and train along.
+
+    first process                                   every other process
+    Loop.rollout ── SharedRoller.roll ── Roll ───>  its share of the rows, with its own copy of the policy
+                        all trajectories  <───────  gathered by the first, which alone stores and judges them
+    Leader ── Done(groups) ──────────────────────>  Follower.rollout gives the same groups to its trainer
+    (the trainers' updates meet in the gradient's mean)
+    Loop.after: signals, synthesis, validation, evaluation happen in the first process alone, but for the rollouts in them
+
+So tasks, groups and pool are the same everywhere by construction, a teacher is asked once, and only the first process writes. Messages are
+pickles between processes of one run, over a gloo group of their own. A process that ends closes its connections, which ends the others.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from attrs import define, frozen
+
+from .contracts import Episode, LoopState, Policy, Trainer
+from .episodes import Roller
+from .errors import CoevolveError, UserError
+from .model import RolloutGroup, Sampling, Task, Trajectory
+
+UNREACHED = ("gloo", "Gloo", "NCCL", "Connection", "Broken pipe", "Timed out", "timeout")
+"""Words of the plain RuntimeErrors that torch raises for an exchange with a process that is not there."""
+
+
+@frozen
+class Roll:
+    """Roll your share of `count` rollouts of each task with the policy in training."""
+
+    tasks: tuple[Task, ...]
+    count: int
+    sampling: Sampling
+    iteration: int
+
+
+@frozen
+class Done:
+    """The first process has what the others wait for."""
+
+    result: Any
+
+
+@frozen
+class Failed:
+    """A process could not roll its share."""
+
+    text: str
+
+
+class Ranks:
+    """The processes of a run, as the launcher numbered them."""
+
+    def __init__(self, timeout: float) -> None:
+        """Meet the other processes. `timeout`: seconds that they wait for each other; past it the run stops."""
+        import torch
+        from torch import distributed
+
+        self.rank, self.size, local = (int(os.environ.get(name, "0")) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"))
+        cuda = torch.cuda.is_available()
+        if cuda:
+            if local >= torch.cuda.device_count():
+                raise UserError(f"process {local} of this machine has no GPU of its own: start at most {torch.cuda.device_count()} here")
+            torch.cuda.set_device(local)
+        wait = timedelta(seconds=timeout)
+        if not distributed.is_initialized():
+            distributed.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=wait)
+        self._group: Any = distributed.new_group(backend="gloo", timeout=wait)
+
+    @property
+    def leads(self) -> bool:
+        return self.rank == 0
+
+    def share(self, rows: int) -> range:
+        """The rows that this process rolls: a run of neighbours, so that rollouts of one task mostly share their prompt's prefill."""
+        return range(rows * self.rank // self.size, rows * (self.rank + 1) // self.size)
+
+    def tell(self, message: Any = None) -> Any:
+        """The first process's message, in every process."""
+        from torch import distributed
+
+        box = [message]
+        distributed.broadcast_object_list(box, src=0, group=self._group)
+        return box[0]
+
+    def gather(self, part: Any) -> list[Any]:
+        """In the first process all parts, in the order of the processes; elsewhere nothing."""
+        from torch import distributed
+
+        parts: list[Any] | None = [None] * self.size if self.leads else None
+        distributed.gather_object(part, parts, dst=0, group=self._group)
+        return parts or []
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """One line for what an exchange raises when another process ended or does not answer. Leaves the group at the end.
+
+        After an error nothing is left in order: the others may be in an exchange of their own, and see the closed connection.
+        """
+        from torch import distributed
+
+        try:
+            yield
+        except RuntimeError as error:
+            if isinstance(error, CoevolveError) or not any(word in str(error) for word in UNREACHED):
+                raise
+            why = "did not answer in time" if "imed out" in str(error) or "imeout" in str(error) else "ended"
+            raise CoevolveError(f"another of the run's {self.size} processes {why} (this is process {self.rank})") from error
+        distributed.destroy_process_group()
+
+
+def launched() -> bool:
+    """Whether a launcher started several processes."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
+def follows() -> bool:
+    """Whether this is one of several processes, but not the first."""
+    return launched() and int(os.environ.get("RANK", "0")) > 0
+
+
+class SharedRoller(Roller):
+    """Rolls out with every process of the run when it is the policy in training that acts; in the first process only."""
+
+    ranks: Ranks
+    trainer: Trainer
+
+    def roll(
+        self,
+        policy: Policy,
+        tasks: Sequence[Task],
+        count: int,
+        sampling: Sampling,
+        iteration: int,
+        keep: Callable[[Task, Episode], None] | None = None,
+    ) -> list[RolloutGroup]:
+        if policy is not self.trainer.policy() or keep is not None:  # what is to be kept is kept by one process
+            return super().roll(policy, tasks, count, sampling, iteration, keep)
+        self.ranks.tell(Roll(tuple(tasks), count, sampling, iteration))
+        mine = _attempt(lambda: self.part(policy, tasks, count, sampling, iteration, self.ranks.share(len(tasks) * count)))
+        made: list[Trajectory] = []
+        for part in self.ranks.gather(mine):
+            if isinstance(part, Failed):
+                raise CoevolveError(part.text)
+            made += part
+        return self.grouped(tasks, count, iteration, made)
+
+
+def _attempt(function: Callable[[], list[Trajectory]]) -> list[Trajectory] | Failed:
+    try:
+        return function()
+    except Exception as error:  # noqa: BLE001 - the first process raises it
+        return Failed(str(error) if isinstance(error, CoevolveError) else f"{type(error).__name__}: {error}")
+
+
+@define
+class Leader:
+    """The loop as the first process's trainer sees it: what it gives goes to all processes."""
+
+    loop: LoopState
+    ranks: Ranks
+
+    @property
+    def iteration(self) -> int:
+        return self.loop.iteration
+
+    @property
+    def steps(self) -> int:
+        return self.loop.steps
+
+    def rollout(self, policy: Policy, iteration: int) -> list[RolloutGroup]:
+        groups = self.loop.rollout(policy, iteration)
+        self.ranks.tell(Done(groups))
+        return groups
+
+    def after(self, iteration: int, metrics: dict[str, float]) -> bool:
+        due = self.loop.after(iteration, metrics)
+        self.ranks.tell(Done(due))
+        return due
+
+    def commit(self, iteration: int, folder: Path) -> None:
+        self.ranks.gather(None)  # every process has written its files
+        self.loop.commit(iteration, folder)
+        self.ranks.tell(Done(None))
+
+
+@define
+class Follower:
+    """The loop as the other processes' trainers see it."""
+
+    ranks: Ranks
+    trainer: Trainer
+    roller: Roller
+    iteration: int
+    steps: int
+
+    def rollout(self, policy: Policy, iteration: int) -> list[RolloutGroup]:
+        groups: list[RolloutGroup] = self.serve()
+        return groups
+
+    def after(self, iteration: int, metrics: dict[str, float]) -> bool:
+        self.iteration = iteration
+        return bool(self.serve())
+
+    def commit(self, iteration: int, folder: Path) -> None:
+        self.ranks.gather(None)
+        self.serve()
+
+    def serve(self) -> Any:
+        """Roll what the first process asks for until it is done; its result."""
+        while True:
+            message = self.ranks.tell()
+            if isinstance(message, Done):
+                return message.result
+            self.ranks.gather(_attempt(lambda asked=message: self._rolled(asked)))  # type: ignore[misc]
+
+    def _rolled(self, asked: Roll) -> list[Trajectory]:
+        rows = self.ranks.share(len(asked.tasks) * asked.count)
+        return self.roller.part(self.trainer.policy(), asked.tasks, asked.count, asked.sampling, asked.iteration, rows)

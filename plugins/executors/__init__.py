@@ -1,0 +1,1 @@
+"""Who does the environment's work, where it is not this process."""

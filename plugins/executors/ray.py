@@ -1,0 +1,153 @@
+"""Workers that are Ray actors, on this machine or on all machines of a cluster (extra "ray").
+
+Ray's own restarts are off: it would bring an actor back without its episodes. The loop replaces an actor itself and opens its episodes
+again. Every wait for Ray has a deadline: with no room in the cluster it would wait without end.
+"""
+
+import os
+import pickle
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, ClassVar
+
+from attrs import field, frozen, validators
+
+from coevolve import EnvironmentSource, Staffing, UserError, Worker, WorkerLost, hookimpl
+
+
+@frozen
+class RayOptions:
+    """Which cluster, how many actors there are, and how long to bear with them."""
+
+    address: str = ""
+    """Of a running cluster ("auto": the one that this machine belongs to); "" begins one on this machine that ends with the run."""
+    workers: int = field(default=2, validator=validators.ge(1))
+    """Actors."""
+    cpus: float = field(default=1.0, validator=validators.gt(0))
+    """Cores of the cluster that one actor takes."""
+    retries: int = field(default=3, validator=validators.ge(0))
+    """How often a call is repeated on another actor when its own is lost, and how often in a row an actor's start."""
+    start_timeout: float = field(default=60.0, validator=validators.gt(0))
+    """Seconds in which an actor must have its environment ready; with no room in the cluster they pass in vain."""
+
+
+class Seat:
+    """What runs in an actor."""
+
+    def __init__(self, source: bytes, path: list[str]) -> None:
+        sys.path.extend(place for place in path if place not in sys.path)
+        self._answer: Callable[[bytes], bytes] = pickle.loads(source).build()
+
+    def answer(self, request: bytes) -> bytes:
+        return self._answer(request)
+
+
+class RayWorker:
+    """The near end of one actor."""
+
+    def __init__(self, ray: Any, actor: Any) -> None:
+        self._ray, self._actor = ray, actor
+
+    def ask(self, request: bytes, timeout: float) -> bytes:
+        errors = self._ray.exceptions
+        try:
+            found: bytes = self._ray.get(self._actor.answer.remote(request), timeout=timeout)
+        except errors.GetTimeoutError:
+            raise TimeoutError from None
+        except (errors.RayError, ConnectionError) as error:
+            raise WorkerLost(f"actor {self._actor._ray_actor_id.hex()[:8]} is gone ({type(error).__name__})") from error
+        return found
+
+    def stop(self, grace: float) -> None:
+        """By force in any case: an actor's exit handlers run in its machine's own time, and nobody could wait for them here."""
+        with suppress(Exception):  # of a cluster that is gone; there is nothing left to stop then
+            self._ray.kill(self._actor, no_restart=True)
+
+
+class Ray:
+    """Actors of a Ray cluster; all its machines must have this package, the environment's and its data."""
+
+    name: ClassVar[str] = "ray"
+    Options: ClassVar[type[Any]] = RayOptions
+
+    def __init__(self, options: RayOptions) -> None:
+        self.options = options
+        self._ray: Any = None
+        self._began = False
+
+    def open(self) -> Staffing:
+        options = self.options
+        with _own_handlers():
+            try:
+                import ray
+            except ImportError as error:
+                raise UserError("executor.name=ray needs Ray: pip install 'coevolve[ray]'") from error
+            self._ray = ray
+            if not ray.is_initialized():
+                self._connect(options)
+        self._actor = ray.remote(num_cpus=options.cpus, max_restarts=0, max_task_retries=0)(Seat)
+        return Staffing(options.workers, options.retries, options.start_timeout)
+
+    def _connect(self, options: RayOptions) -> None:
+        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
+        if not options.address:
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+            cores = max(1, round(options.workers * options.cpus + 0.499))
+            quiet |= {"address": "local", "num_cpus": cores, "include_dashboard": False}
+        else:
+            _check_reachable(options.address)
+            quiet |= {"address": options.address}
+        self._began = True
+        try:
+            self._ray.init(**quiet)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            words = " ".join(str(error).split())[:200]
+            if options.address:
+                raise _no_cluster(options.address, words) from error
+            raise UserError(f"Ray does not start ({words}): see its logs, or take executor.name=processes") from error
+
+    def worker(self, source: EnvironmentSource) -> Worker:
+        return RayWorker(self._ray, self._actor.remote(pickle.dumps(source), sys.path))
+
+    def close(self) -> None:
+        """Leave the cluster, and end it if it began here; one that the program was already in stays."""
+        if self._began:
+            with _own_handlers():
+                self._ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """UserError when nothing listens at HOST:PORT: Ray would end the whole process without an exception."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        try:
+            socket.create_connection((host, int(port)), timeout=10).close()
+        except OSError as error:
+            raise _no_cluster(address, str(error)) from error
+
+
+def _no_cluster(address: str, words: str) -> UserError:
+    return UserError(
+        f"no Ray cluster at executor.address={address!r} ({words}): begin one with `ray start --head`, or name another address"
+    )
+
+
+@contextmanager
+def _own_handlers() -> Iterator[None]:
+    """Ray takes over SIGTERM when it is imported; whoever had it before keeps it."""
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGTERM) if main else None
+    try:
+        yield
+    finally:
+        if main:
+            signal.signal(signal.SIGTERM, before)
+
+
+@hookimpl
+def coevolve_executors() -> list[type[Any]]:
+    return [Ray]

@@ -1,0 +1,126 @@
+"""A run in two processes on one machine: equal to one process, ended by the loss of either, taken up again."""
+
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SETTINGS = (
+    "steps=4", "batch=4", "rollouts=4", "initial_tasks=12", "evolve_every=2", "tasks_per_evolution=3", "checkpoint_every=2",
+    "evaluation.every=0", "evaluation.final_tasks=6", "evaluation.modes=[\"greedy\"]",
+)  # fmt: skip
+EXACT = ("tasks", "pools", "groups", "signals", "candidates", "verdicts", "evaluations")
+
+
+def run(folder: Path) -> list[str]:
+    return ["-m", "coevolve", "run", "--out", str(folder), *(word for setting in SETTINGS for word in ("--set", setting))]
+
+
+def began(command: list[str], **variables: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200", **variables}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def free_port() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+def two(command: list[str]) -> list[subprocess.Popen[str]]:
+    """The processes as a launcher would start them, without one that would end the second when the first one ends."""
+    shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
+    return [began([sys.executable, *command], RANK=rank, LOCAL_RANK=rank, **shared) for rank in ("0", "1")]
+
+
+def read(folder: Path) -> dict[str, list[Any]]:
+    with sqlite3.connect(folder / "run.sqlite") as db:
+        found = {table: db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in EXACT}
+        found["messages"] = db.execute("SELECT trajectory ->> '$.messages', score FROM trajectories ORDER BY number").fetchall()
+    db.close()
+    return found
+
+
+def assert_same(folder: Path, other: Path) -> None:
+    import torch
+    from safetensors.torch import load_file
+
+    assert read(folder) == read(other)
+    weights, others = (load_file(path / "policy" / "model.safetensors") for path in (folder, other))
+    for name, weight in weights.items():
+        torch.testing.assert_close(others[name], weight, atol=1e-5, rtol=1e-4)
+
+
+def reached(folder: Path, iteration: int) -> None:
+    """Wait until the run has stored rollouts of `iteration`."""
+    deadline = time.monotonic() + 200
+    while time.monotonic() < deadline:
+        try:
+            with sqlite3.connect(f"file:{folder / 'run.sqlite'}?mode=ro", uri=True) as db:
+                if (db.execute("SELECT max(iteration) FROM groups").fetchone()[0] or 0) >= iteration:
+                    return
+        except sqlite3.OperationalError:
+            pass  # the file or its tables are not there yet
+        finally:
+            if "db" in locals():
+                db.close()
+        time.sleep(0.05)
+    pytest.fail(f"iteration {iteration} was not reached")
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run in one process."""
+    folder = tmp_path_factory.mktemp("processes") / "one"
+    process = began([sys.executable, *run(folder)])
+    _, err = process.communicate(timeout=240)
+    assert process.returncode == 0, err[-2000:]
+    return folder
+
+
+@pytest.mark.slow
+def test_two_processes_do_what_one_does(alone: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "two"
+    launcher = [str(Path(sys.executable).parent / "torchrun"), "--nproc-per-node", "2", "--master-port", free_port()]
+    process = began([*launcher, *run(folder)])
+    out, err = process.communicate(timeout=240)
+    assert process.returncode == 0, err[-2000:]
+    assert out.count("iteration 4/4") == 1 or out.count("iteration 4 of 4") == 1, "one process tells"
+    assert len(read(folder)["tasks"]) == 12 + 3
+    assert_same(folder, alone)
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_ends_the_run_and_two_new_ones_go_on(alone: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "killed"
+    first, second = two(run(folder))
+    reached(folder, 3)
+    second.send_signal(signal.SIGKILL)
+    second.communicate(timeout=60)
+    _, err = first.communicate(timeout=60)
+    assert first.returncode == 3, err[-2000:]
+    assert "another of the run's 2 processes ended (this is process 0); go on with: coevolve resume" in err.strip().splitlines()[-1]
+    for process in two(["-m", "coevolve", "resume", str(folder)]):
+        _, err = process.communicate(timeout=240)
+        assert process.returncode == 0, err[-2000:]
+    assert_same(folder, alone)
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_both(tmp_path: Path) -> None:
+    folder = tmp_path / "stopped"
+    both = two(run(folder))
+    reached(folder, 1)
+    for process in both:
+        process.send_signal(signal.SIGINT)
+    (_, err), (_, other) = (process.communicate(timeout=60) for process in both)
+    assert both[0].returncode in (3, 130) and both[1].returncode in (3, 130), err[-2000:] + other[-2000:]
+    assert f"go on with: coevolve resume {folder}" in err.strip().splitlines()[-1]
+    assert "Traceback" not in err + other
