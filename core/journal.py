@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 
+from .config import Config
 from .errors import UserError
 from .model import TeacherCall
 from .store import Store, digest
@@ -27,6 +28,14 @@ def read_calls(folder: Path) -> dict[str, list[tuple[str, TeacherCall]]]:
     for request, call in found:
         calls.setdefault(call.key, []).append((request, call))
     return calls
+
+
+def replayed(config: Config) -> Path | None:
+    """The folder of the run that answers this one's requests; UserError where it cannot, None where no run is replayed."""
+    if not config.replay:
+        return None
+    read_calls(Path(config.replay))
+    return Path(config.replay)
 
 
 class StoreJournal:

@@ -21,6 +21,7 @@ from .contracts import NOTE, HasEstimate, Installable, NeedsPolicy
 from .cost import fits, told
 from .errors import UserError
 from .guard import check_split, tasks_of
+from .journal import replayed
 from .memory import BFLOAT16, FLOAT32, Memory, Shape, Workload, estimate
 from .registry import Registry
 
@@ -59,6 +60,7 @@ class Plan:
 
 def plan(config: Config, registry: Registry) -> Plan:
     """Check everything that can be checked without a model, and count. UserError for what does not fit."""
+    replayed(config)
     environment = _make(registry, "environment", config.environment)
     for kind, chosen in _parts(config):
         part = _make(registry, kind, chosen)

@@ -27,7 +27,7 @@ from .episodes import Limits, Roller
 from .errors import CoevolveError, UserError
 from .evaluation import provenance
 from .guard import Guard, check_split, tasks_of
-from .journal import StoreJournal
+from .journal import StoreJournal, replayed
 from .loop import Loop
 from .model import TaskPool
 from .processes import Done, Follower, Leader, Ranks, SharedRoller, launched
@@ -190,6 +190,7 @@ def build(
     def make(kind: str, chosen: Chosen) -> Any:
         return registry.component(kind, chosen.name)(chosen.options)
 
+    replayed(config)
     with clock.part("start"):
         trainer = _trainer(config, registry, folder, environment)
     limits = _limits(config, environment)
@@ -248,7 +249,7 @@ def bind(loop: Loop) -> None:
     def tell(text: str) -> None:
         loop.registry.notify("coevolve_diagnosed", iteration=loop.iteration, text=text)
 
-    journal = StoreJournal(loop.store, tell, Path(config.replay) if config.replay else None)
+    journal = StoreJournal(loop.store, tell, replayed(config))
     chat = PolicyChat(loop.trainer, config.environment.name, config.seed)
     for part in (loop.synthesizer, *loop.validators):
         if isinstance(part, NeedsJournal):

@@ -87,7 +87,7 @@ class EndpointOptions:
 
     def __attrs_post_init__(self) -> None:
         if self.budget.endswith("cost") and not (self.input_price or self.output_price):
-            raise ValueError("'budget' must be in calls or tokens where input_price and output_price are 0: nothing costs anything then")
+            raise ValueError(f"'budget' must be in calls or tokens where input_price and output_price are 0: {self.budget!r}")
 
     def cost(self, prompt: int, completion: int) -> float:
         """Of so many tokens, in the currency of the prices."""
