@@ -15,7 +15,7 @@ from attrs import frozen
 
 from .contracts import EnvironmentSource, Executor, Staffing, Worker
 from .errors import InfrastructureFault, WorkerLost
-from .workplace import OURS, Hello
+from .far_end import OURS, Hello
 
 T = TypeVar("T")
 GRACE = 10.0

@@ -17,9 +17,9 @@ from .contracts import Environment, Executor
 from .crew import Crew, Seat, Station
 from .episodes import Limits
 from .errors import WorkerLost
+from .far_end import Opened, PickledEnvironment
 from .model import Action, Description, Message, Observation, Step, Task, TaskKeys, Trajectory
 from .registry import Registry
-from .workplace import Opened, PickledEnvironment
 
 NUMBERS = itertools.count()
 """Of episodes and snapshots in this process."""

@@ -64,10 +64,10 @@ class PickledEnvironment:
             raise UserError(f"environment {component.name!r} cannot be made in another process ({error}): {fix}") from error
 
     def build(self) -> Callable[[bytes], bytes]:
-        return Workplace(self.data).answer
+        return FarEnd(self.data).answer
 
 
-class Workplace:
+class FarEnd:
     """One worker's environment, made at the first request, and its episodes by number."""
 
     def __init__(self, data: bytes) -> None:
