@@ -131,7 +131,7 @@ def test_a_reference_solution_cannot_be_asked_for(environment: AppWorld) -> None
     held_out = environment.tasks("dev")[0]
     (text_,) = environment.script(held_out.solution)
     for forged in (
-        text_[:-5] + "0" + text_[-4:],
+        text_[:-5] + ("1" if text_[-5] == "0" else "0") + text_[-4:],
         f"```python\n# reference {held_out.id}\n```",
         f"```python\n# reference {held_out.id} 0\n```",
     ):
