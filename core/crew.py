@@ -28,7 +28,7 @@ class RaisedOnWorker(Exception):
 
 def unpack(reply: bytes) -> Any:
     """The value in an answer; raises what was raised on the worker, with the traceback from there as a note."""
-    done, found = pickle.loads(reply)
+    done, found = pickle.loads(reply)  # written by far_end.py in a worker that this program started
     if done:
         return found
     name, text, trace = found

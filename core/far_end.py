@@ -79,7 +79,7 @@ class FarEnd:
     def answer(self, request: bytes) -> bytes:
         """Carry out a request; whatever is raised, also while the answer is pickled, is the answer."""
         try:
-            method, arguments = pickle.loads(request)
+            method, arguments = pickle.loads(request)  # written by crew.py of the program that started this worker
             return pickle.dumps((True, getattr(self, method)(*arguments)))
         except SystemExit as error:  # as in threads: the environment may not end its worker
             return pickle.dumps((False, ("InfrastructureFault", f"it tried to end the program ({error!r})", "")))
@@ -88,7 +88,7 @@ class FarEnd:
             return pickle.dumps((False, (name, str(error), traceback.format_exc())))
 
     def hello(self) -> Hello:
-        component, options = pickle.loads(self._data)
+        component, options = pickle.loads(self._data)  # written by PickledEnvironment.of above
         self._environment = component(options)
         optional = tuple(name for kind, name in OPTIONAL if isinstance(self._environment, kind))
         return Hello(os.getpid(), socket.gethostname(), optional)

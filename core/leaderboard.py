@@ -32,7 +32,7 @@ def submit(config: Config, registry: Registry, run: Path, out: Path, name: str |
     environment: Any = component(config.environment.options)
     if isinstance(policy, NeedsEnvironment):
         policy.bind(environment)
-    roller = Roller(environment, Limits(config.max_completions, config.step_timeout, config.workers), Clock())
+    roller = Roller(environment, Limits(config.max_completions, config.step_timeout, config.workers, config.wave), Clock())
     try:
         return tuple(environment.leaderboard(out, name or _name(run), _Rolls(roller, policy, config)))
     finally:

@@ -40,6 +40,7 @@ class Seat:
 
     def __init__(self, source: bytes, path: list[str]) -> None:
         sys.path.extend(place for place in path if place not in sys.path)
+        # Written by the program that made this actor. Ray pickles as well: who may join the cluster may run code in it anyway.
         self._answer: Callable[[bytes], bytes] = pickle.loads(source).build()
 
     def answer(self, request: bytes) -> bytes:

@@ -111,6 +111,7 @@ class VllmEngine:
                     use_tqdm_on_load=False,
                     disable_log_stats=True,
                 )
+            # What vLLM raises for a model, dtype or amount of memory that it does not take; some of its checks are bare assertions.
             except (ValueError, RuntimeError, NotImplementedError, OSError, AssertionError) as error:
                 why = " ".join(str(error).split())[:300]
                 raise UserError(
