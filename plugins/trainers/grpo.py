@@ -21,6 +21,7 @@ import inspect
 import os
 import shutil
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
@@ -42,6 +43,7 @@ from coevolve import (
 )
 
 from ..quiet import quiet
+from .launch import splits
 
 SCHEDULES = ("constant", "linear", "cosine")
 RESUME = "the last checkpoint is untouched: resume from it, with a smaller trainer.learning_rate"
@@ -97,7 +99,10 @@ class Grpo:
         self._policy: Any = None
         self._run: Any = None
         self._local_rows = 0
+        self._splits = False
         self._trainer: Any = None
+        self._whole: Any = None
+        """Where the weights are split: those to save, in the first process."""
 
     def setup(self, policy: Policy, run: RunInfo) -> None:
         """Check that `policy` has weights to train and that the run's numbers fit together; loads nothing large."""
@@ -117,7 +122,7 @@ class Grpo:
             raise UserError(f"trainer.micro_batch {micro} does not divide the {rows} rows of an iteration (batch * rollouts){each}")
         self._local_rows = rows
         self._check_quantize(policy)
-        _check_whole_weights()
+        self._splits = splits(self.options.quantize, processes)
         self._policy, self._run = policy, run
         self._policy.check()
 
@@ -148,14 +153,19 @@ class Grpo:
         with quiet():
             self._trainer = self._build(loop, resume_from)
             self._trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
+            if self._splits:
+                from .split import whole_state
+
+                self._whole = whole_state(self._trainer.model, self._trainer.accelerator.is_main_process)
 
     def save_policy(self, folder: Path) -> None:
         """Write model and tokenizer as one folder of safetensors; adapters are merged into a copy of the weights."""
         with quiet():
             model = self._policy.load() if self._trainer is None else self._trainer.accelerator.unwrap_model(self._trainer.model)
             if hasattr(model, "peft_config"):
-                model = self._merged(model)
-            model.save_pretrained(folder)
+                self._merged(model).save_pretrained(folder)
+            else:
+                model.save_pretrained(folder, state_dict=self._whole)
             self._policy.tokenizer.save_pretrained(folder)
 
     def _merged(self, model: Any) -> Any:
@@ -163,7 +173,7 @@ class Grpo:
         from peft import PeftModel
 
         with TemporaryDirectory() as folder:
-            model.save_pretrained(folder)
+            model.save_pretrained(folder, state_dict=self._whole)
             merged: Any = PeftModel.from_pretrained(self._policy.load(), folder).merge_and_unload()
         return merged
 
@@ -173,6 +183,7 @@ class Grpo:
         from datasets import Dataset  # type: ignore[import-untyped]  # it has no types
         from transformers import PrinterCallback
 
+        from .split import WholeCopy, read_once
         from .trl_grpo import PackedGrpoTrainer
 
         if int(os.environ.get("WORLD_SIZE", "1")) == 1 and torch.cuda.device_count() > 1:
@@ -184,22 +195,25 @@ class Grpo:
         dtype = self._policy.placement[1]
         # Full training keeps float32 weights (small updates vanish in bfloat16) and computes in the policy's dtype.
         quantized = {"quantize": self.options.quantize} if self.options.quantize else {}
-        model = self._policy.load(dtype if self.options.lora_rank else torch.float32, **quantized)
         tickets = [f"{iteration}:{slot}" for iteration in range(1, loop.steps + 1) for slot in range(self._run.batch)]
-        trainer = PackedGrpoTrainer(
-            model=model,
-            reward_funcs=session.scores,
-            args=self._arguments(dtype == torch.bfloat16),
-            train_dataset=Dataset.from_dict({"prompt": tickets}),
-            processing_class=self._policy.tokenizer,
-            callbacks=[session.callback()],
-            peft_config=self._adapter(),
-            rollout_func=session.rollout,
-            exact_group_normaliser=self.options.exact_group_normaliser,
-        )
+        with read_once() if self._splits else nullcontext():
+            trainer = PackedGrpoTrainer(
+                model=self._policy.load(dtype if self.options.lora_rank else torch.float32, **quantized),
+                reward_funcs=session.scores,
+                args=self._arguments(dtype == torch.bfloat16),
+                train_dataset=Dataset.from_dict({"prompt": tickets}),
+                processing_class=self._policy.tokenizer,
+                callbacks=[session.callback()],
+                peft_config=self._adapter(),
+                rollout_func=session.rollout,
+                exact_group_normaliser=self.options.exact_group_normaliser,
+                splits=self._splits,
+            )
         trainer.on_bad_loss = session.bad_loss
         trainer.remove_callback(PrinterCallback)
-        trainer.live_policy = self._policy.over(trainer.model)
+        if self._splits:
+            trainer.copy = WholeCopy(self._policy.model, self._adapter())
+        trainer.live_policy = self._policy.over(trainer.copy.model if trainer.copy else trainer.model)
         session.trainer = trainer
         return trainer
 
@@ -273,17 +287,6 @@ class Grpo:
         )
 
 
-def _check_whole_weights() -> None:
-    """Refuse launches that split the weights: each process samples at its own pace, which split weights do not allow."""
-    fsdp = os.environ.get("ACCELERATE_USE_FSDP", "false").lower() == "true"
-    zero = os.environ.get("ACCELERATE_USE_DEEPSPEED", "false").lower() == "true"
-    if fsdp or (zero and os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE") == "3"):
-        raise UserError(
-            f'trainer "grpo" cannot sample from weights that {"FSDP" if fsdp else "ZeRO-3"} splits over processes: launch with DDP or '
-            "DeepSpeed's ZeRO-2, and set trainer.lora_rank or trainer.quantize where memory is short"
-        )
-
-
 class _Session:
     """One `train` call: TRL's hooks on one side, the loop's three calls on the other."""
 
@@ -303,6 +306,8 @@ class _Session:
             policy = trainer.live_policy
             groups = self.loop.rollout(policy, iteration)
             policy.release()
+            if trainer.copy:
+                trainer.copy.drop()
             self._rows = self._as_rows(groups, iteration)
             self._iteration = iteration
         first = trainer.accelerator.process_index * len(prompts)
@@ -359,9 +364,9 @@ class _Session:
 
     def finite(self, model: Any) -> None:
         """Refuse an update whose gradient is not finite."""
-        import torch
+        from .split import own
 
-        if not all(bool(torch.isfinite(p.grad).all()) for p in model.parameters() if p.grad is not None):
+        if self.trainer.anywhere(not all(bool(own(p.grad).isfinite().all()) for p in model.parameters() if p.grad is not None)):
             raise CoevolveError(f"iteration {self._iteration}: the gradient is not finite; {RESUME}")
 
     def same_policy(self) -> None:
@@ -375,8 +380,12 @@ class _Session:
                 "policy.dtype=float32, or allow it with a larger trainer.max_gap"
             )
 
-    def updated(self) -> None:
-        """An engine with a copy of the weights must take the new ones."""
+    def updated(self, step: int = 0) -> None:
+        """What samples with a copy of the weights must take the new ones, once the updates on a batch of rollouts are done."""
+        if step % self.options.num_iterations:
+            return
+        if self.trainer.copy:
+            self.trainer.copy.take(self.trainer.model)
         if isinstance(self.trainer.live_policy, TakesWeights):
             self.trainer.live_policy.take_weights()
 
@@ -405,7 +414,7 @@ class _Session:
                 session.updated()
 
             def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-                session.updated()
+                session.updated(state.global_step)
 
             def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
                 if "loss" in logs:  # TRL also logs a summary at the end
