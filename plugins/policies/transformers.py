@@ -116,13 +116,13 @@ class TransformersPolicy:
         check_config(self.path)
         _ = self.chat, self.placement
 
-    def load(self, dtype: Any = None, quantize: str = "") -> Any:
-        """Another copy of the model, with weights in `dtype` (None: the dtype that it computes in); `quantize` "4bit" freezes them in four
-        bits and computes in that dtype."""
+    def load(self, dtype: Any = None, quantize: str = "", device: str = "") -> Any:
+        """Another copy of the model, with weights in `dtype` (None: the dtype that it computes in), on `device` ("": the one that it
+        computes on); `quantize` "4bit" freezes them in four bits and computes in that dtype."""
         from .models import load_model
 
-        device, own = self.placement
-        return load_model(self.path, device, dtype or own, quantize)
+        own_device, own_dtype = self.placement
+        return load_model(self.path, device or own_device, dtype or own_dtype, quantize)
 
     @cached_property
     def model(self) -> Any:

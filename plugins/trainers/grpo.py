@@ -21,7 +21,6 @@ import inspect
 import os
 import shutil
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
@@ -183,7 +182,7 @@ class Grpo:
         from datasets import Dataset  # type: ignore[import-untyped]  # it has no types
         from transformers import PrinterCallback
 
-        from .split import WholeCopy, read_once
+        from .split import WholeCopy
         from .trl_grpo import PackedGrpoTrainer
 
         if int(os.environ.get("WORLD_SIZE", "1")) == 1 and torch.cuda.device_count() > 1:
@@ -194,21 +193,22 @@ class Grpo:
         session = _Session(self, loop, resume_from)
         dtype = self._policy.placement[1]
         # Full training keeps float32 weights (small updates vanish in bfloat16) and computes in the policy's dtype.
-        quantized = {"quantize": self.options.quantize} if self.options.quantize else {}
+        how = {"quantize": self.options.quantize} if self.options.quantize else {}
+        if self._splits:
+            how["device"] = "cpu"  # a device may have no room for the whole of it
         tickets = [f"{iteration}:{slot}" for iteration in range(1, loop.steps + 1) for slot in range(self._run.batch)]
-        with read_once() if self._splits else nullcontext():
-            trainer = PackedGrpoTrainer(
-                model=self._policy.load(dtype if self.options.lora_rank else torch.float32, **quantized),
-                reward_funcs=session.scores,
-                args=self._arguments(dtype == torch.bfloat16),
-                train_dataset=Dataset.from_dict({"prompt": tickets}),
-                processing_class=self._policy.tokenizer,
-                callbacks=[session.callback()],
-                peft_config=self._adapter(),
-                rollout_func=session.rollout,
-                exact_group_normaliser=self.options.exact_group_normaliser,
-                splits=self._splits,
-            )
+        trainer = PackedGrpoTrainer(
+            model=self._policy.load(dtype if self.options.lora_rank else torch.float32, **how),
+            reward_funcs=session.scores,
+            args=self._arguments(dtype == torch.bfloat16),
+            train_dataset=Dataset.from_dict({"prompt": tickets}),
+            processing_class=self._policy.tokenizer,
+            callbacks=[session.callback()],
+            peft_config=self._adapter(),
+            rollout_func=session.rollout,
+            exact_group_normaliser=self.options.exact_group_normaliser,
+            splits=self._splits,
+        )
         trainer.on_bad_loss = session.bad_loss
         trainer.remove_callback(PrinterCallback)
         if self._splits:

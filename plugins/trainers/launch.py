@@ -30,7 +30,7 @@ def splits(quantize: str, processes: int) -> bool:
             raise UserError(f"accelerate launch --{flag} true is not supported here: set it to false")
     os.environ["FSDP_STATE_DICT_TYPE"] = "SHARDED_STATE_DICT"
     os.environ.setdefault("FSDP_AUTO_WRAP_POLICY", "TRANSFORMER_BASED_WRAP")
-    os.environ["FSDP_CPU_RAM_EFFICIENT_LOADING"] = "false"  # but where split.py says
+    os.environ["FSDP_CPU_RAM_EFFICIENT_LOADING"] = "false"  # every process reads the model
     return True
 
 

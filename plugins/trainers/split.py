@@ -7,9 +7,7 @@ split weights do not allow, so for rollouts it has a whole copy in the policy's 
 update, one after the other, and gives its memory back for the next update.
 """
 
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
@@ -19,18 +17,6 @@ from accelerate.utils import DistributedType, FullyShardedDataParallelPlugin
 from torch import Tensor
 from torch.distributed.fsdp import MixedPrecisionPolicy
 from torch.distributed.tensor import DTensor
-
-EFFICIENT = "FSDP_CPU_RAM_EFFICIENT_LOADING"
-
-
-@contextmanager
-def read_once() -> Iterator[None]:
-    """Within it a model that is read has weights in the first process of a machine only; what splits it hands them out."""
-    os.environ[EFFICIENT] = "true"
-    try:
-        yield
-    finally:
-        os.environ[EFFICIENT] = "false"
 
 
 def set_up(trainer: Any) -> None:

@@ -16,12 +16,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+import trl.trainer.grpo_trainer as trl_grpo
 import trl.trainer.utils as trl_utils
 from attrs import astuple, frozen
 from torch import Tensor
 from trl.trainer.grpo_trainer import GRPOTrainer
 
-from .split import set_up
+from .split import set_up, split_reference
 
 CPU_TILE = 4096
 """Columns of the vocabulary in a tile of logits on a CPU; a tile has at most 4,096 rows."""
@@ -92,6 +93,7 @@ class PackedGrpoTrainer(GRPOTrainer):
         super().create_accelerator_and_postprocess()
         if self._splits:
             set_up(self)
+            trl_grpo.prepare_fsdp = split_reference
 
     def _send_telemetry(self) -> None:
         """Nothing is sent anywhere."""
