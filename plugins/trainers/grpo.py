@@ -18,6 +18,7 @@ ticket comes up, so an evolved pool is used by the very next iteration.
 
 import importlib.util
 import inspect
+import math
 import os
 import shutil
 from collections.abc import Sequence
@@ -42,7 +43,7 @@ from coevolve import (
 )
 
 from ..quiet import quiet
-from .launch import splits
+from .launch import Launch, check_checkpoint, launch
 
 SCHEDULES = ("constant", "linear", "cosine")
 RESUME = "the last checkpoint is untouched: resume from it, with a smaller trainer.learning_rate"
@@ -98,7 +99,7 @@ class Grpo:
         self._policy: Any = None
         self._run: Any = None
         self._local_rows = 0
-        self._splits = False
+        self._launch = Launch.WHOLE
         self._trainer: Any = None
         self._whole: Any = None
         """Where the weights are split: those to save, in the first process."""
@@ -121,7 +122,7 @@ class Grpo:
             raise UserError(f"trainer.micro_batch {micro} does not divide the {rows} rows of an iteration (batch * rollouts){each}")
         self._local_rows = rows
         self._check_quantize(policy)
-        self._splits = splits(self.options.quantize, processes)
+        self._launch = launch(self.options.quantize, processes)
         self._policy, self._run = policy, run
         self._policy.check()
 
@@ -149,10 +150,12 @@ class Grpo:
             raise CoevolveError(f"the loop stands at iteration {loop.iteration}, but there is no checkpoint to go on from")
         if loop.iteration >= loop.steps and resume_from is None:
             return
+        if resume_from:
+            check_checkpoint(resume_from, self._launch)
         with quiet():
             self._trainer = self._build(loop, resume_from)
             self._trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
-            if self._splits:
+            if self._launch.splits:
                 from .split import whole_state
 
                 self._whole = whole_state(self._trainer.model, self._trainer.accelerator.is_main_process)
@@ -194,9 +197,10 @@ class Grpo:
         dtype = self._policy.placement[1]
         # Full training keeps float32 weights (small updates vanish in bfloat16) and computes in the policy's dtype.
         how = {"quantize": self.options.quantize} if self.options.quantize else {}
-        if self._splits:
+        if self._launch.splits:
             how["device"] = "cpu"  # a device may have no room for the whole of it
         tickets = [f"{iteration}:{slot}" for iteration in range(1, loop.steps + 1) for slot in range(self._run.batch)]
+        copy = WholeCopy(self._policy.model, self._adapter()) if self._launch.splits else None
         trainer = PackedGrpoTrainer(
             model=self._policy.load(dtype if self.options.lora_rank else torch.float32, **how),
             reward_funcs=session.scores,
@@ -207,13 +211,12 @@ class Grpo:
             peft_config=self._adapter(),
             rollout_func=session.rollout,
             exact_group_normaliser=self.options.exact_group_normaliser,
-            splits=self._splits,
+            fsdp=self._launch is Launch.FSDP2,
         )
         trainer.on_bad_loss = session.bad_loss
         trainer.remove_callback(PrinterCallback)
-        if self._splits:
-            trainer.copy = WholeCopy(self._policy.model, self._adapter())
-        trainer.live_policy = self._policy.over(trainer.copy.model if trainer.copy else trainer.model)
+        trainer.copy = copy
+        trainer.live_policy = self._policy.over(copy.model if copy else trainer.model)
         session.trainer = trainer
         return trainer
 
@@ -357,6 +360,8 @@ class _Session:
         gap, self.trainer.gap = self.gap, type(self.gap)()
         metrics |= {"logprob_gap": gap.mean, "logprob_gap_max": gap.max, "logprob_ratio": gap.ratio}
         metrics["trained_tokens"] = float(sum(map(sum, self._rows["env_mask"])))
+        if not math.isfinite(metrics.get("grad_norm", 0.0)):  # DeepSpeed shows no gradients before its step
+            raise CoevolveError(f"iteration {self._iteration}: the gradient is not finite; {RESUME}")
         return self.loop.after(self._iteration, metrics)
 
     def bad_loss(self, loss: float) -> None:

@@ -37,9 +37,16 @@ def split_reference(model: Any, accelerator: Any) -> Any:
     return fsdp2_prepare_model(accelerator, model).eval()
 
 
-def whole(value: Tensor) -> Tensor:
+def whole(value: Tensor, dtype: torch.dtype) -> Tensor:
     """All of a weight of which this process has a part; every process must ask."""
-    return value.full_tensor() if isinstance(value, DTensor) else value
+    if isinstance(value, DTensor):
+        return value.detach().to(dtype).full_tensor()
+    if hasattr(value, "ds_id"):  # ZeRO-3's mark
+        from deepspeed.runtime.zero import GatheredParameters
+
+        with GatheredParameters([value]):
+            return value.detach().to(dtype, copy=True)
+    return value.detach().to(dtype)
 
 
 def own(value: Tensor) -> Tensor:
@@ -65,7 +72,7 @@ class WholeCopy:
             for name, parameter in self.model.named_parameters():
                 if parameter.shape != self._shapes[name]:
                     parameter.data = torch.empty(self._shapes[name], dtype=parameter.dtype, device=parameter.device)
-                parameter.copy_(whole(source[name].detach().to(parameter.dtype)))
+                parameter.copy_(whole(source[name], parameter.dtype))
 
     def drop(self) -> None:
         """Give back the memory of the weights; nothing can be sampled before the next `take`."""
@@ -79,7 +86,7 @@ def whole_state(model: Any, leads: bool) -> Mapping[str, Tensor]:
     state = {}
     for name, value in chain(model.named_parameters(), model.named_buffers()):
         if name in kept and (value.requires_grad or not isinstance(value, torch.nn.Parameter)):
-            found = whole(value.detach())
+            found = whole(value, value.dtype)
             if leads:
                 state[name] = found.cpu()
     return state

@@ -67,8 +67,8 @@ class Gap:
 class PackedGrpoTrainer(GRPOTrainer):
     """`exact_group_normaliser`: see `group_scale`."""
 
-    def __init__(self, *args: Any, exact_group_normaliser: bool = False, splits: bool = False, **kwargs: Any) -> None:
-        self._exact, self._splits = exact_group_normaliser, splits
+    def __init__(self, *args: Any, exact_group_normaliser: bool = False, fsdp: bool = False, **kwargs: Any) -> None:
+        self._exact, self._fsdp = exact_group_normaliser, fsdp
         self.gap = Gap()
         """Of this iteration's batch so far, own log-probabilities being those before the update."""
         self._own: Tensor | None = None
@@ -91,7 +91,7 @@ class PackedGrpoTrainer(GRPOTrainer):
 
     def create_accelerator_and_postprocess(self) -> None:
         super().create_accelerator_and_postprocess()
-        if self._splits:
+        if self._fsdp:
             set_up(self)
             trl_grpo.prepare_fsdp = split_reference
 
