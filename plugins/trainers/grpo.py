@@ -174,9 +174,12 @@ class Grpo:
         """The adapters in a fresh copy of the weights beneath them, which in training may be quantised."""
         from peft import PeftModel
 
+        from .split import read_whole
+
         with TemporaryDirectory() as folder:
             model.save_pretrained(folder, state_dict=self._whole)
-            merged: Any = PeftModel.from_pretrained(self._policy.load(), folder).merge_and_unload()
+            with read_whole():
+                merged: Any = PeftModel.from_pretrained(self._policy.load(), folder).merge_and_unload()
         return merged
 
     def _build(self, loop: LoopState, resume_from: Path | None) -> Any:
@@ -185,7 +188,7 @@ class Grpo:
         from datasets import Dataset  # type: ignore[import-untyped]  # it has no types
         from transformers import PrinterCallback
 
-        from .split import WholeCopy
+        from .split import WholeCopy, meet, read_whole
         from .trl_grpo import PackedGrpoTrainer
 
         if int(os.environ.get("WORLD_SIZE", "1")) == 1 and torch.cuda.device_count() > 1:
@@ -200,9 +203,13 @@ class Grpo:
         if self._launch.splits:
             how["device"] = "cpu"  # a device may have no room for the whole of it
         tickets = [f"{iteration}:{slot}" for iteration in range(1, loop.steps + 1) for slot in range(self._run.batch)]
-        copy = WholeCopy(self._policy.model, self._adapter()) if self._launch.splits else None
+        if self._launch is Launch.ZERO3:
+            meet()
+        with read_whole():
+            model = self._policy.load(dtype if self.options.lora_rank else torch.float32, **how)
+            copy = WholeCopy(self._policy.model, self._adapter()) if self._launch.splits else None
         trainer = PackedGrpoTrainer(
-            model=self._policy.load(dtype if self.options.lora_rank else torch.float32, **how),
+            model=model,
             reward_funcs=session.scores,
             args=self._arguments(dtype == torch.bfloat16),
             train_dataset=Dataset.from_dict({"prompt": tickets}),

@@ -7,7 +7,8 @@ split weights do not allow, so for rollouts it has a whole copy in the policy's 
 update, one after the other, and gives its memory back for the next update.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
@@ -35,6 +36,26 @@ def split_reference(model: Any, accelerator: Any) -> Any:
     from accelerate.utils.fsdp_utils import fsdp2_prepare_model
 
     return fsdp2_prepare_model(accelerator, model).eval()
+
+
+@contextmanager
+def read_whole() -> Iterator[None]:
+    """Within it a model that is read is whole; transformers splits it at once where it trains with ZeRO-3."""
+    from transformers.integrations import deepspeed
+
+    config = deepspeed._hf_deepspeed_config_weak_ref
+    deepspeed.unset_hf_deepspeed_config()
+    try:
+        yield
+    finally:
+        deepspeed._hf_deepspeed_config_weak_ref = config
+
+
+def meet() -> None:
+    """Tell DeepSpeed of the other processes, which accelerate leaves out on CPUs."""
+    import deepspeed
+
+    deepspeed.init_distributed(auto_mpi_discovery=False)
 
 
 def whole(value: Tensor, dtype: torch.dtype) -> Tensor:
