@@ -68,8 +68,15 @@ class Ranks:
                 raise UserError(f"process {local} of this machine has no GPU of its own: start at most {torch.cuda.device_count()} here")
             torch.cuda.set_device(local)
         wait = timedelta(seconds=timeout)
-        if not distributed.is_initialized():
-            distributed.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=wait)
+        try:
+            if not distributed.is_initialized():
+                distributed.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=wait)
+        except RuntimeError as error:
+            where = ":".join(os.environ.get(name, "?") for name in ("MASTER_ADDR", "MASTER_PORT"))
+            raise UserError(
+                f"process {self.rank} of {self.size} did not meet the others at {where} within {timeout:g} s: one of them did not start "
+                f"(see what it said), or process_timeout is too short"
+            ) from error
         self._group: Any = distributed.new_group(backend="gloo", timeout=wait)
 
     @property
@@ -115,7 +122,12 @@ class Ranks:
 
 
 def launched() -> bool:
-    """Whether a launcher started several processes."""
+    """Whether a launcher started several processes; UserError where it was asked to and started one."""
+    if "WORLD_SIZE" not in os.environ and "MASTER_ADDR" in os.environ and os.environ.get("ACCELERATE_USE_CPU") == "True":
+        raise UserError(
+            "accelerate launch --cpu starts one process, whatever its --num_processes: for several give --multi_gpu in its place, which "
+            "needs no GPU, or use torchrun --nproc-per-node"
+        )
     return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
