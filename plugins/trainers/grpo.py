@@ -415,6 +415,8 @@ class _Session:
     def callback(self) -> Any:
         from transformers import TrainerCallback
 
+        from .split import first_pass
+
         session = self
 
         class LoopCallback(TrainerCallback):
@@ -423,6 +425,8 @@ class _Session:
                 session.finite(kwargs["model"])
 
             def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+                if session.trainer.is_fsdp_enabled:
+                    first_pass(session.trainer.model)
                 session.updated()
 
             def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

@@ -38,6 +38,13 @@ def split_reference(model: Any, accelerator: Any) -> Any:
     return fsdp2_prepare_model(accelerator, model).eval()
 
 
+def first_pass(model: Any) -> None:
+    """FSDP2 settles at its first pass in what dtype gradients are summed, by the weights that are trained; with adapters TRL's first pass
+    is that of the reference, which trains none."""
+    with torch.no_grad():
+        model(input_ids=torch.zeros(1, 1, dtype=torch.long, device=next(model.parameters()).device))
+
+
 @contextmanager
 def read_whole() -> Iterator[None]:
     """Within it a model that is read is whole; transformers splits it at once where it trains with ZeRO-3."""
@@ -82,7 +89,7 @@ class WholeCopy:
         if adapter:
             from peft import get_peft_model
 
-            model = get_peft_model(model, adapter)
+            model = get_peft_model(model, adapter, autocast_adapter_dtype=False)
         self.model = model.requires_grad_(False).eval()
         self._shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
 
