@@ -58,8 +58,11 @@ class Plan:
     """What holds the run on GPUs, with these settings of the trainer and with others."""
 
 
-def plan(config: Config, registry: Registry) -> Plan:
-    """Check everything that can be checked without a model, and count. UserError for what does not fit."""
+def plan(config: Config, registry: Registry, processes: int = 8) -> Plan:
+    """Check everything that can be checked without a model, and count. UserError for what does not fit.
+
+    `processes`: for how many GPUs, beside one, it is told what holds the run.
+    """
     replayed(config)
     environment = _make(registry, "environment", config.environment)
     for kind, chosen in _parts(config):
@@ -76,7 +79,7 @@ def plan(config: Config, registry: Registry) -> Plan:
         f"environment {config.environment.name}: {'; '.join(missing) or 'ready'}",
         *_counts(config, registry, environment, not missing),
     ]
-    others = tuple(_others(config, found_shape)) if found_shape else ()
+    others = tuple(_others(config, found_shape, processes)) if found_shape else ()
     return Plan((*lines, *_told(config, found_shape, memory, here)), memory, rollouts, here, others)
 
 
@@ -288,10 +291,10 @@ def _told(config: Config, found: Shape | None, memory: Memory | None, here: Mach
     yield from told(found, _workload(config, found, here), memory)
 
 
-def _others(config: Config, found: Shape) -> Iterator[str]:
-    """What holds the run as it is, with other settings of the trainer, and shared by more processes."""
+def _others(config: Config, found: Shape, processes: int) -> Iterator[str]:
+    """What holds the run as it is, with other settings of the trainer, and shared by more processes, whole or split."""
     gpu = Machine("a GPU", 0)
-    for count in (1, 8):
+    for count in sorted({1, processes}):
         work = _workload(config, found, gpu, count)
         small = attrs.evolve(work, micro_batch=1, checkpointing=True, at_once=min(work.at_once, 16), prompts=min(work.prompts, 2))
         lora = attrs.evolve(small, lora_rank=work.lora_rank or 16)
@@ -301,6 +304,13 @@ def _others(config: Config, found: Shape) -> Iterator[str]:
             f"with these and lora_rank={lora.lora_rank}": lora,
             'with these and quantize="4bit"': attrs.evolve(lora, quantized=True),
         }
+        if count > 1:
+            split = attrs.evolve(small, split=count, at_once=min(work.at_once, 4), prompts=1)
+            ways |= {
+                "weights split, with micro_batch=1, gradient_checkpointing=true, wave=4": split,
+                "weights split, with these and beta=0": attrs.evolve(split, reference=False),
+                f"weights split, with these and lora_rank={lora.lora_rank}": attrs.evolve(split, lora_rank=lora.lora_rank),
+            }
         for name, way in ways.items():
             memory = estimate(found, way)
             on = f"each of {count} GPUs" if count > 1 else "one GPU"

@@ -198,7 +198,8 @@ class Grpo:
             )
         session = _Session(self, loop, resume_from)
         dtype = self._policy.placement[1]
-        # Full training keeps float32 weights (small updates vanish in bfloat16) and computes in the policy's dtype.
+        # Full training keeps float32 weights (small updates vanish in bfloat16) and computes in the policy's dtype; what splits them makes
+        # them float32 itself, when each process has only its part to keep.
         how = {"quantize": self.options.quantize} if self.options.quantize else {}
         if self._launch.splits:
             how["device"] = "cpu"  # a device may have no room for the whole of it
@@ -206,7 +207,7 @@ class Grpo:
         if self._launch is Launch.ZERO3:
             meet()
         with read_whole():
-            model = self._policy.load(dtype if self.options.lora_rank else torch.float32, **how)
+            model = self._policy.load(dtype if self.options.lora_rank or self._launch.splits else torch.float32, **how)
             copy = WholeCopy(self._policy.model, self._adapter()) if self._launch.splits else None
         trainer = PackedGrpoTrainer(
             model=model,
