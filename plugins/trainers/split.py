@@ -1,6 +1,7 @@
-"""Weights that the launcher splits over the processes: FSDP2 through accelerate.
+"""Weights that the launcher splits over the processes, by FSDP2 or DeepSpeed's ZeRO-3.
 
     accelerate launch --use_fsdp --fsdp_version 2 --num_processes 8 -m coevolve run ...
+    accelerate launch --use_deepspeed --zero_stage 3 --num_processes 8 -m coevolve run ...
 
 Weights, gradients and moments are split while a policy is trained. Each process plays its share of the rollouts at its own pace, which
 split weights do not allow, so for rollouts it has a whole copy in the policy's dtype (`WholeCopy`), which takes the weights after every
@@ -13,8 +14,8 @@ from itertools import chain
 from typing import Any
 
 import torch
-from accelerate import PartialState
-from accelerate.utils import DistributedType, FullyShardedDataParallelPlugin
+from accelerate import PartialState  # type: ignore[import-untyped]
+from accelerate.utils import DistributedType, FullyShardedDataParallelPlugin  # type: ignore[import-untyped]
 from torch import Tensor
 from torch.distributed.fsdp import MixedPrecisionPolicy
 from torch.distributed.tensor import DTensor
@@ -33,9 +34,9 @@ def set_up(trainer: Any) -> None:
 
 def split_reference(model: Any, accelerator: Any) -> Any:
     """The reference model, split layer by layer like the trained one. (TRL's own way has one layer, the whole.)"""
-    from accelerate.utils.fsdp_utils import fsdp2_prepare_model
+    from accelerate.utils.fsdp_utils import fsdp2_prepare_model  # type: ignore[import-untyped]
 
-    return fsdp2_prepare_model(accelerator, model).eval()
+    return fsdp2_prepare_model(accelerator, model.requires_grad_(False)).eval()
 
 
 def first_pass(model: Any) -> None:
@@ -48,8 +49,9 @@ def first_pass(model: Any) -> None:
 @contextmanager
 def read_whole() -> Iterator[None]:
     """Within it a model that is read is whole; transformers splits it at once where it trains with ZeRO-3."""
-    from transformers.integrations import deepspeed
+    from transformers.integrations import deepspeed as integration
 
+    deepspeed: Any = integration
     config = deepspeed._hf_deepspeed_config_weak_ref
     deepspeed.unset_hf_deepspeed_config()
     try:
@@ -65,10 +67,11 @@ def meet() -> None:
     deepspeed.init_distributed(auto_mpi_discovery=False)
 
 
-def whole(value: Tensor, dtype: torch.dtype) -> Tensor:
+def whole(value: Any, dtype: torch.dtype) -> Any:
     """All of a weight of which this process has a part; every process must ask."""
     if isinstance(value, DTensor):
-        return value.detach().to(dtype).full_tensor()
+        part: Any = value.detach().to(dtype)
+        return part.full_tensor()
     if hasattr(value, "ds_id"):  # ZeRO-3's mark
         from deepspeed.runtime.zero import GatheredParameters
 
@@ -77,7 +80,7 @@ def whole(value: Tensor, dtype: torch.dtype) -> Tensor:
     return value.detach().to(dtype)
 
 
-def own(value: Tensor) -> Tensor:
+def own(value: Any) -> Any:
     """This process's part."""
     return value.to_local() if isinstance(value, DTensor) else value
 

@@ -93,7 +93,8 @@ class PackedGrpoTrainer(GRPOTrainer):
         super().create_accelerator_and_postprocess()
         if self._fsdp:
             set_up(self)
-            trl_grpo.prepare_fsdp = split_reference
+            module: Any = trl_grpo
+            module.prepare_fsdp = split_reference
 
     def _send_telemetry(self) -> None:
         """Nothing is sent anywhere."""
