@@ -16,6 +16,7 @@ SETTINGS = (
     "steps=4", "batch=4", "rollouts=4", "initial_tasks=12", "evolve_every=2", "tasks_per_evolution=3", "checkpoint_every=2",
     "evaluation.every=0", "evaluation.final_tasks=6", "evaluation.modes=[\"greedy\"]",
 )  # fmt: skip
+CONFIG = Path(__file__).parents[2] / "docs" / "accelerate-fsdp2.yaml"
 EXACT = ("tasks", "pools", "groups", "signals", "candidates", "verdicts", "evaluations")
 
 
@@ -122,7 +123,7 @@ def test_a_process_that_dies_ends_the_run_and_two_new_ones_go_on(alone: Path, tm
 @pytest.mark.slow
 def test_weights_that_fsdp2_splits_are_those_of_one_process_and_are_taken_up_again(alone: Path, tmp_path: Path) -> None:
     folder = tmp_path / "split"
-    split = accelerate("--use_fsdp", "--fsdp_version", "2")
+    split = accelerate("--config_file", str(CONFIG))
     process = began([*split, *run(folder)])
     reached(folder, 3)
     process.terminate()
