@@ -63,7 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--model", default="")
-    parser.add_argument("--steps", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=2)
     asked = parser.parse_args()
     rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     if torch.cuda.is_available():
@@ -81,7 +81,7 @@ def main() -> None:
         took.append(time.perf_counter() - began)
 
     WholeCopy.take = timed  # type: ignore[method-assign]
-    trainer = Grpo(GrpoOptions(beta=0.1, micro_batch=2, gradient_checkpointing=True))
+    trainer = Grpo(GrpoOptions(beta=0.1, gradient_checkpointing=True))
     policy = TransformersPolicy(TransformersOptions(model=asked.model or str(asked.folder / "model"), max_context=256))
     run: Any = SimpleNamespace(seed=0, steps=asked.steps, batch=size, rollouts=8, temperature=1.0, folder=asked.folder / "run")
     trainer.setup(policy, run)
