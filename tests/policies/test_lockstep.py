@@ -212,11 +212,11 @@ def test_a_failure_in_the_middle_leaves_no_stale_cache(tiny: Any, monkeypatch: p
     conversations = talk(policy, tiny, 5, count=6, turns=1, stay=1.0)
     forward, calls = policy.engine._forward, [0]
 
-    def failing(tokens: Any) -> Any:
+    def failing(tokens: Any, first: int = 0) -> Any:
         calls[0] += 1
         if calls[0] == 3:
             raise MemoryError
-        return forward(tokens)
+        return forward(tokens, first)
 
     monkeypatch.setattr(policy.engine, "_forward", failing)
     with pytest.raises(MemoryError):
