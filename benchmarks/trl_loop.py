@@ -108,11 +108,15 @@ def main() -> None:
             own, theirs = ([b - a for a, b in zip(*pair, strict=True)] for pair in ((began, between), (between, ended)))
             wrote = sum(sum(t.tokens.mask) for group in groups for t in group.trajectories if t.tokens)
             their_tokens = int((made["completion_mask"] * made["tool_mask"]).sum())
-            print(f"coevolve {own[0]:.2f} CPU s, {own[1]:.2f} s, {wrote} tokens; TRL {theirs[0]:.2f}, {theirs[1]:.2f}, {their_tokens} tokens")
+            print(
+                f"coevolve {own[0]:.2f} CPU s, {own[1]:.2f} s, {wrote} tokens; TRL {theirs[0]:.2f}, {theirs[1]:.2f}, {their_tokens} tokens"
+            )
             if seed:
                 ratios.append(tuple(b / a for a, b in zip(own, theirs, strict=True)))
     for name, found in zip(("CPU seconds", "seconds by the clock"), zip(*ratios, strict=True), strict=True):
-        print(f"TRL / coevolve, {episodes} episodes: {statistics.median(found):.2f} times the {name} ({min(found):.2f} to {max(found):.2f})")
+        print(
+            f"TRL / coevolve, {episodes} episodes: {statistics.median(found):.2f} times the {name} ({min(found):.2f} to {max(found):.2f})"
+        )
     roller.close()
 
 

@@ -58,15 +58,15 @@ class _Rollout:
     broken: bool = False
     done: bool = False
 
+    def step(self, text: str) -> Observation:
+        assert self.episode is not None
+        return answers.observation(self.episode.step(text))
+
     def break_(self, where: str, error: Exception) -> None:
         self.fault, self.broken, self.done = f"{where}: {type(error).__name__}: {error}", True, True
 
     def end(self, fault: str | None = None) -> None:
         self.fault, self.done = fault, True
-
-
-def _step(episode: Episode, text: str) -> Observation:
-    return answers.observation(episode.step(text))
 
 
 class Roller:
@@ -156,7 +156,7 @@ class Roller:
 
         def step(rows: Sequence[_Rollout], texts: Sequence[str]) -> None:
             stepping.extend(rows)
-            steps.add([partial(_step, row.episode, text) for row, text in zip(rows, texts, strict=True)])
+            steps.add([partial(row.step, text) for row, text in zip(rows, texts, strict=True)])
 
         talks = [row.conversation for row in live if row.conversation is not None]
         with self.clock.part("generation"):

@@ -144,6 +144,6 @@ class RaggedCache(Cache):
             width = max(self.lengths[row] for row in (*some, *others))
             for a, b in zip(some, others, strict=True):
                 self.lengths[a], self.lengths[b] = self.lengths[b], self.lengths[a]
-            a, b = (torch.tensor(rows, device=self._device) for rows in (some, others))
+            left, right = (torch.tensor(rows, device=self._device) for rows in (some, others))
             for layer in self.ragged:
-                layer.swap(a, b, width)
+                layer.swap(left, right, width)
