@@ -63,6 +63,7 @@ from coevolve.core.model import (
     Tokens,
     Tool,
     Trajectory,
+    Unsent,
     Verdict,
 )
 
@@ -128,6 +129,7 @@ __all__ = [
     "Tool",
     "Trainer",
     "Trajectory",
+    "Unsent",
     "UserError",
     "Validator",
     "Verdict",

@@ -47,8 +47,8 @@ def written(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(2000)
-def test_an_evolution_by_a_real_model_and_its_replay_without_one(local_server: str, tmp_path: Path) -> None:
-    out = run(tmp_path / "run", local_server)
+def test_an_evolution_by_a_real_model_and_its_replay_without_one(real_server: str, tmp_path: Path) -> None:
+    out = run(tmp_path / "run", real_server)
     assert "evolution after iteration 2" in out and "held-out success, greedy" in out
     calls = rows(tmp_path / "run", "SELECT purpose, reply, prompt_tokens, completion_tokens FROM teacher_calls WHERE fault IS NULL")
     assert {call[0] for call in calls} == {"reflect", "explore", "abstract"}

@@ -57,8 +57,8 @@ def variable(instance: object, attribute: object, value: str) -> None:
 
 
 @frozen(kw_only=True)
-class EndpointOptions:
-    """Options of a part that asks an endpoint; a subclass may set other defaults. `TABLE` is where they stand in a configuration."""
+class Access:
+    """Where an endpoint is and how one call of it is made; a subclass may set other defaults. `TABLE` is its place in a configuration."""
 
     TABLE: ClassVar[str] = "policy"
 
@@ -74,6 +74,12 @@ class EndpointOptions:
     """Seconds for one whole call, also for a reply that trickles."""
     retries: int = field(default=4, validator=[validators.ge(0), validators.le(20)])
     """Further attempts after one that failed, each after a longer wait with jitter; the endpoint's Retry-After is honoured."""
+
+
+@frozen(kw_only=True)
+class EndpointOptions(Access):
+    """Options of a part that asks an endpoint many questions at once."""
+
     concurrency: int = field(default=4, validator=validators.ge(1))
     """Calls at once."""
     requests_per_minute: int = field(default=0, validator=validators.ge(0))

@@ -4,9 +4,14 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+from .faults import Failed
+
+T = TypeVar("T")
 
 WINDOW = 60.0
 """Seconds of the rate limit's window."""
@@ -71,3 +76,25 @@ class Pace:
     def _wait(self) -> float:
         full = self._begun.maxlen and len(self._begun) == self._begun.maxlen
         return max(self._quiet_until - now(), self._begun[0] + WINDOW - now() if full else 0.0)
+
+
+async def repeated(attempt: Callable[[], Awaitable[T]], retries: int, pace: Pace) -> T:
+    """What `attempt` comes to, tried up to `retries` times more where its Failed says that this may help; raises the last Failed.
+
+    Before each there is a wait: as long as the endpoint asks, else longer each time. A Failed that says what to do `instead` is followed
+    at once by the next attempt, which is not counted.
+    """
+    failures = 0
+    while True:
+        try:
+            return await attempt()
+        except Failed as failed:
+            if failed.instead is not None:
+                continue
+            failures += 1
+            if failed.after is not None:
+                pace.quiet(failed.after)
+            if not failed.again or failures > retries:
+                raise
+            wait = growing(failures) if failed.after is None else failed.after + growing(1)
+        await sleep(wait)
