@@ -10,13 +10,24 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from .errors import InfrastructureFault
 
 T = TypeVar("T")
 LOOK = 0.25
 """Seconds between looks for calls past their deadline."""
+
+
+class TooSlow(InfrastructureFault):
+    """A function passed its own limit, in no call of the environment."""
+
+
+class Limit(NamedTuple):
+    """Seconds for a whole function, and what is said past them."""
+
+    seconds: float
+    text: str
 
 
 class Watch:
@@ -41,8 +52,9 @@ class _Batch:
     Each function is one call of the environment, unless there is a `watch` that says when it is in one.
     """
 
-    def __init__(self, functions: Sequence[Callable[[], Any]], watch: Watch | None) -> None:
-        self.functions, self.watch = functions, watch
+    def __init__(self, functions: Sequence[Callable[[], Any]], watch: Watch | None, limit: Limit | None = None) -> None:
+        self.functions, self.watch, self.limit = functions, watch, limit
+        self.begun = time.monotonic()
         self.results: list[Any] = [None] * len(functions)
         self.running: dict[int, Watch] = {}
         self.next, self.left = 0, len(functions)
@@ -66,6 +78,13 @@ class _Batch:
                 result = error
             if not self.settle(number, result):
                 return False
+
+    def overdue(self, watch: Watch, timeout: float) -> InfrastructureFault | None:
+        """Why a function is not waited for any longer; None where it still is."""
+        since, now = watch.started, time.monotonic()
+        if since is not None and now - since > timeout:
+            return InfrastructureFault(f"no answer within {timeout:g} s")
+        return TooSlow(self.limit.text) if self.limit and now - self.begun > self.limit.seconds else None
 
     def settle(self, number: int, result: Any) -> bool:
         """The result of a function, unless it was settled before."""
@@ -101,12 +120,12 @@ class DeadlinePool:
         """Results in order; an exception stands in the place of its call, an InfrastructureFault where the deadline passed."""
         return self._run(_Batch(functions, None))
 
-    def supervise(self, function: Callable[[], T], watch: Watch) -> T:
-        """The result of one function that may take its time, but no call that it makes under `watch` may pass the deadline.
+    def supervise(self, function: Callable[[], T], watch: Watch, limit: Limit | None = None) -> T:
+        """The result of one function that may take its time (up to `limit`), but no call that it makes under `watch` may pass the deadline.
 
         Raises what the function raised, or InfrastructureFault.
         """
-        result = self._run(_Batch([function], watch))[0]
+        result = self._run(_Batch([function], watch, limit))[0]
         if isinstance(result, Exception):
             raise result
         return result  # type: ignore[no-any-return]
@@ -127,12 +146,10 @@ class DeadlinePool:
         with batch.lock:
             running = list(batch.running.items())
         for number, watch in running:
-            since = watch.started
-            if since is not None and time.monotonic() - since > self._timeout:
-                fault = InfrastructureFault(f"no answer within {self._timeout:g} s")
-                if batch.settle(number, fault):  # its thread is lost to us; another takes its place
-                    self._start()
-                    self._batches.put(batch)
+            fault = batch.overdue(watch, self._timeout)
+            if fault and batch.settle(number, fault):  # its thread is lost to us; another takes its place
+                self._start()
+                self._batches.put(batch)
 
     def close(self) -> None:
         """Let the idle threads end."""
