@@ -107,8 +107,8 @@ class Guard:
 
         A plugin that was given up for its own slowness is not entered again before it has come back.
         """
-        if self._late is not None and self._late.locked():
-            raise InfrastructureFault("it was given up earlier and has not come back since")
+        if self._limit and self._late and self._late.locked():
+            raise InfrastructureFault(f"{self._limit.text} (that was earlier, and it has not come back since)")
         making = threading.Lock()
 
         def guarded(function: Callable[[], Any]) -> Any:
