@@ -28,6 +28,12 @@ async def sleep(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
+async def _pause(seconds: float) -> None:
+    """Sleep, where there is something to wait for."""
+    if seconds > 0:
+        await sleep(seconds)
+
+
 def now() -> float:
     """Seconds of a clock that never goes back."""
     return time.monotonic()
@@ -84,17 +90,29 @@ async def repeated(attempt: Callable[[], Awaitable[T]], retries: int, pace: Pace
     Before each there is a wait: as long as the endpoint asks, else longer each time. A Failed that says what to do `instead` is followed
     at once by the next attempt, which is not counted.
     """
+    import tenacity
+
     failures = 0
-    while True:
-        try:
+
+    def again(error: BaseException) -> bool:
+        nonlocal failures
+        if not isinstance(error, Failed):
+            return False
+        if error.instead is not None:
+            return True
+        failures += 1
+        if error.after is not None:
+            pace.quiet(error.after)
+        return error.again and failures <= retries
+
+    def wait(state: tenacity.RetryCallState) -> float:
+        failed = state.outcome.exception() if state.outcome else None
+        assert isinstance(failed, Failed)
+        if failed.instead is not None:
+            return 0.0
+        return growing(failures) if failed.after is None else failed.after + growing(1)
+
+    async for one in tenacity.AsyncRetrying(retry=tenacity.retry_if_exception(again), wait=wait, sleep=_pause, reraise=True):
+        with one:
             return await attempt()
-        except Failed as failed:
-            if failed.instead is not None:
-                continue
-            failures += 1
-            if failed.after is not None:
-                pace.quiet(failed.after)
-            if not failed.again or failures > retries:
-                raise
-            wait = growing(failures) if failed.after is None else failed.after + growing(1)
-        await sleep(wait)
+    raise AssertionError("tenacity ended without a result or an error")
