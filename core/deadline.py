@@ -10,13 +10,24 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from .errors import InfrastructureFault
 
 T = TypeVar("T")
 LOOK = 0.25
 """Seconds between looks for calls past their deadline."""
+
+
+class TooSlow(InfrastructureFault):
+    """A function passed its own limit, in no call of the environment."""
+
+
+class Limit(NamedTuple):
+    """Seconds for a whole function, and what is said past them."""
+
+    seconds: float
+    text: str
 
 
 class Watch:
@@ -41,8 +52,9 @@ class Calls:
     Each function is one call of the environment, unless there is a `watch` that says when it is in one.
     """
 
-    def __init__(self, pool: "DeadlinePool", watch: Watch | None = None) -> None:
-        self._pool, self._watch = pool, watch
+    def __init__(self, pool: "DeadlinePool", watch: Watch | None = None, limit: Limit | None = None) -> None:
+        self._pool, self._watch, self._limit = pool, watch, limit
+        self._begun = time.monotonic()
         self._functions: list[Callable[[], Any]] = []
         self._results: list[Any] = []
         self._running: dict[int, Watch] = {}
@@ -103,10 +115,17 @@ class Calls:
                 result = InfrastructureFault(f"it tried to end the program ({error!r})")
             except BaseException as error:  # noqa: BLE001 - handed to the caller, whatever it is
                 result = error
-            if self._watch is None and time.monotonic() - began > self._pool.timeout:  # nobody may have looked meanwhile
-                result = self._pool.overdue()
+            if self._watch is None:  # nobody may have looked meanwhile
+                result = self._overdue(began) or result
             if not self._settle(number, result):
                 return False
+
+    def _overdue(self, since: float | None) -> InfrastructureFault | None:
+        """Why a function, in a call `since` then, is not waited for any longer; None where it still is."""
+        now = time.monotonic()
+        if since is not None and now - since > self._pool.timeout:
+            return InfrastructureFault(f"no answer within {self._pool.timeout:g} s")
+        return TooSlow(self._limit.text) if self._limit and now - self._begun > self._limit.seconds else None
 
     def _settle(self, number: int, result: Any) -> bool:
         """The result of a function, unless it was settled before."""
@@ -124,8 +143,8 @@ class Calls:
             with self._lock:
                 running = list(self._running.items())
             for number, watch in running:
-                since = watch.started
-                if since is not None and time.monotonic() - since > self._pool.timeout and self._settle(number, self._pool.overdue()):
+                fault = self._overdue(watch.started)
+                if fault and self._settle(number, fault):  # its thread is lost to us; another takes its place
                     self._pool.replace(self)
 
 
@@ -157,12 +176,12 @@ class DeadlinePool:
         calls.add(functions)
         return calls.results()
 
-    def supervise(self, function: Callable[[], T], watch: Watch) -> T:
-        """The result of one function that may take its time, but no call that it makes under `watch` may pass the deadline.
+    def supervise(self, function: Callable[[], T], watch: Watch, limit: Limit | None = None) -> T:
+        """The result of one function that may take its time (up to `limit`), but no call that it makes under `watch` may pass the deadline.
 
         Raises what the function raised, or InfrastructureFault.
         """
-        calls = Calls(self, watch)
+        calls = Calls(self, watch, limit)
         calls.add([function])
         result = calls.results()[0]
         if isinstance(result, Exception):
@@ -175,13 +194,9 @@ class DeadlinePool:
             self._waiting.put(calls)
 
     def replace(self, calls: Calls) -> None:
-        """One of its threads is lost to us; another takes its place."""
+        """Give it another thread for one that is lost."""
         self._start()
         self.serve(calls, 1)
-
-    def overdue(self) -> InfrastructureFault:
-        """What a call comes to that passed the deadline."""
-        return InfrastructureFault(f"no answer within {self.timeout:g} s")
 
     def close(self) -> None:
         """Let the idle threads end."""

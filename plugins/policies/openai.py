@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 from attrs import define, frozen
 
 from coevolve import Environment, InfrastructureFault, Message, Sampling, Task, Tokens, UserError, hookimpl
-from coevolve.endpoint import EndpointOptions, ToolCall, check_packages, missing_key
+from coevolve.endpoint import EndpointOptions, Spent, ToolCall, check_packages, missing_key
 
 from .tool_calls import Turn
 
@@ -52,18 +52,6 @@ class EndpointConversation:
         message = {"role": "assistant", "content": text}
         self.messages.append(message)
         self.turns.append(Turn(message, content, calls))
-
-
-@define
-class Spent:
-    """What was asked so far. `estimated` counts the calls whose tokens the endpoint did not tell."""
-
-    calls: int = 0
-    failed: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost: float = 0.0
-    estimated: int = 0
 
 
 class OpenAIPolicy:

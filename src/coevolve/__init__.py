@@ -64,6 +64,7 @@ from coevolve.core.model import (
     Tokens,
     Tool,
     Trajectory,
+    Unsent,
     Verdict,
 )
 
@@ -130,6 +131,7 @@ __all__ = [
     "Tool",
     "Trainer",
     "Trajectory",
+    "Unsent",
     "UserError",
     "Validator",
     "Verdict",
