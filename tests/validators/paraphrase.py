@@ -157,7 +157,9 @@ class Manner:
 
 
 PLAIN = Manner(SYNONYMS, BEFORE, AFTER)
-TALKATIVE = Manner(CHATTY, ("", "So, ", "Here is the thing: ", "Today I need this. "), ("", " OK?", " Go ahead.", " No rush."), ASIDES, True)
+TALKATIVE = Manner(
+    CHATTY, ("", "So, ", "Here is the thing: ", "Today I need this. "), ("", " OK?", " Go ahead.", " No rush."), ASIDES, True
+)
 
 
 def wordnet(folder: Path) -> Manner:

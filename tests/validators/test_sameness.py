@@ -11,8 +11,8 @@ from coevolve.environments.bfcl import assets
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.environments.bfcl.release import DEFAULT, RELEASES
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
-from coevolve.plugins.validators.padding import words
 from coevolve.plugins.validators.reasons import Reason
+from coevolve.plugins.validators.sameness import words
 from coevolve.testing import Stockroom, StockroomOptions
 
 PRESSURE = Action("check_tire_pressure")
@@ -55,7 +55,7 @@ def test_a_paraphrase_with_a_useless_lookup_is_no_new_task(bfcl: Any, start: Tas
     known = made(bfcl, start, "known", QUERY, FILL)
     more = made(bfcl, start, "more", "Top up the tank with 10 gallons and see that the driver cannot get out.", (*FILL, PRESSURE))
     verdict = judge(bfcl, more, [known])
-    assert (verdict.reason, verdict.detail) == (Reason.DUPLICATE_END_STATE, "as in known, but for calls that no request speaks of")
+    assert (verdict.reason, verdict.detail) == (Reason.DUPLICATE_END_STATE, "as in known, but for calls that no request asks for")
     assert judge(bfcl, known, [more]).reason == Reason.DUPLICATE_END_STATE
     other = made(bfcl, start, "other", "Fuel: 10 gallons. Doors: lock the driver's one, kindly.", (PRESSURE, *FILL))
     assert judge(bfcl, other, [more]).reason == Reason.DUPLICATE_END_STATE
@@ -93,7 +93,7 @@ def test_against_the_held_out_split_where_there_are_no_families() -> None:
     task = next(one for one in room.tasks("train") if len(one.solution) == 2)
     longer = attrs.evolve(task, id="longer", query="Restock it as usual", solution=(task.solution[0], *task.solution))
     verdict = judge(room, longer, (), [task])
-    assert verdict.reason == Reason.HELD_OUT_END_STATE and "no request speaks of" in verdict.detail
+    assert verdict.reason == Reason.HELD_OUT_END_STATE and "no request asks for" in verdict.detail
     assert judge(room, longer, [task]).reason == Reason.DUPLICATE_END_STATE
     assert judge(room, longer, ()).accepted
 
