@@ -1,7 +1,8 @@
 """Two tasks are the same when they do the same and neither asks for more.
 
     same(a, b)  =  start(a) = start(b)  and  end(a) = end(b)  and  not more(a, b)  and  not more(b, a)
-    more(a, b)  =  a has a turn, none of whose calls b makes, that asks for one of them
+    more(a, b)  =  a has a turn, none of whose calls b makes, that asks for one of them,
+                   or a and b call one tool for different values, which only their own request says
 
 start and end are the world's states before and after the solution; a task that changes nothing is only compared with those that make one of
 its calls. A turn asks for a call when it says one of the call's values, or most of the words of the tool's name, or most of those of the
@@ -133,10 +134,21 @@ class Sameness:
         return found[1]
 
     def _more(self, one: Known, other: Known) -> bool:
+        if self._swapped(one, other):
+            return True
         if len(one.turns) == len(other.turns) == 1:
             return self._more_in_a_turn(one.turns[0], other.turns[0], other.calls)
         apart = [turn for turn in one.turns if not any(_call(action) in other.calls for action in turn.calls)]
-        return any(self._names(turn, action) or self._says(turn, action) for turn in apart for action in turn.calls)
+        return any(self._names(turn, action) or self._says(turn.text, action) for turn in apart for action in turn.calls)
+
+    def _swapped(self, one: Known, other: Known) -> bool:
+        mine = {action.name for action in one.task.solution if _call(action) not in other.calls and self._own(one, action, other)}
+        return any(
+            action.name in mine and _call(action) not in one.calls and self._own(other, action, one) for action in other.task.solution
+        )
+
+    def _own(self, one: Known, action: Action, other: Known) -> bool:
+        return self._says(one.task.query, action, beside=other.task.query)
 
     def _more_in_a_turn(self, mine: Part, theirs: Part, made: Counter[str]) -> bool:
         surplus = tuple(action for action in mine.calls if _call(action) not in made)
@@ -145,7 +157,7 @@ class Sameness:
             sentence = _part(text, surplus)
             if not sentence.words or any(_share(sentence.words, other) >= COUNTERPART for other in others):
                 continue
-            if any(self._names(sentence, action) or self._says(sentence, action, beside=theirs.text) for action in surplus):
+            if any(self._names(sentence, action) or self._says(text, action, beside=theirs.text) for action in surplus):
                 return True
         return False
 
@@ -157,11 +169,11 @@ class Sameness:
                 self._tools[tool.name] = (words(tool.name), words(sentence))
         return any(_share(telling, part.words) > 1 / 2 for telling in self._tools.get(action.name, ()))
 
-    def _says(self, part: Part, action: Action, beside: str = "") -> bool:
-        """Whether it says a value of the call which chooses more than how the tool works, and which `beside` does not say."""
+    def _says(self, text: str, action: Action, beside: str = "") -> bool:
+        """Whether a text says a value of the call which chooses more than how the tool works, and which `beside` does not say."""
         self._modes = self._modes or modes(self.environment)
         said, known = Said(), Said()
-        said.add(part.text)
+        said.add(text)
         known.add(beside)
         given = {name: value for name, value in action.arguments.items() if (action.name, name) not in self._modes}
         return any(said.holds(value) and not known.holds(value) for value in literals(given))

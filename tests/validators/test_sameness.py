@@ -83,6 +83,63 @@ def test_calls_that_change_the_world_make_another_task(bfcl: Any, start: Task) -
     assert judge(bfcl, made(bfcl, start, "more", "Top up the tank with 10 gallons and lock the driver in.", (*FILL, on)), [known]).accepted
 
 
+TIRES = "How is the pressure in my tires?"
+TWO = f"{QUERY}\n\n{TIRES}"
+
+
+def test_a_further_turn_that_asks_for_a_lookup_is_a_new_task(bfcl: Any, start: Task) -> None:
+    known = made(bfcl, start, "known", QUERY, FILL)
+    longer = made(bfcl, start, "longer", TWO, (*FILL, attrs.evolve(PRESSURE, turn=1)))
+    assert {action.turn for action in longer.solution} == {0, 1}
+    assert judge(bfcl, longer, [known]).accepted
+    assert judge(bfcl, known, [longer]).accepted
+
+
+def test_a_further_turn_of_chatter_with_a_lookup_is_none(bfcl: Any, start: Task) -> None:
+    known = made(bfcl, start, "known", QUERY, FILL)
+    chatter = f"{QUERY}\n\nThat was a long day, and the weather is awful."
+    longer = made(bfcl, start, "longer", chatter, (*FILL, attrs.evolve(PRESSURE, turn=1)))
+    assert judge(bfcl, longer, [known]).reason == Reason.DUPLICATE_END_STATE
+
+
+def test_words_cannot_make_a_turn_new_that_the_other_task_has(bfcl: Any, start: Task) -> None:
+    """The second request names the very tool of its useless call, as a synonym may by chance."""
+    known = made(bfcl, start, "known", TWO, (*FILL, attrs.evolve(PRESSURE, turn=1)))
+    shop = attrs.evolve(Action("find_nearest_tire_shop"), turn=1)
+    said = f"{QUERY}\n\nHow is the pressure in my tires? I am off to the nearest tire shop, to find out."
+    longer = made(bfcl, start, "longer", said, (*FILL, attrs.evolve(PRESSURE, turn=1), shop))
+    assert judge(bfcl, longer, [known]).reason == Reason.DUPLICATE_END_STATE
+
+
+def test_a_lookup_that_shows_something_else_elsewhere_is_still_padding(bfcl: Any, start: Task) -> None:
+    """The same calls in another order: the display before and after the tank was filled."""
+    fuel = Action("displayCarStatus", {"option": "fuel"})
+    first = made(bfcl, start, "first", TWO, (*FILL, attrs.evolve(PRESSURE, turn=1), attrs.evolve(fuel, turn=1)))
+    second = made(bfcl, start, "second", TWO.replace("How is", "What about"), (fuel, *FILL, attrs.evolve(PRESSURE, turn=1)))
+    assert bfcl.keys(first).end_state != bfcl.keys(second).end_state
+    assert judge(bfcl, second, [first]).reason == Reason.DUPLICATE_END_STATE
+
+
+def test_the_same_lookup_of_another_thing_is_a_new_task(bfcl: Any, start: Task) -> None:
+    def zip_code(city: str) -> Action:
+        return Action("get_zipcode_based_on_city", {"city": city})
+
+    one = made(bfcl, start, "one", f"{QUERY} Then the zip code of Rivermist.", (*FILL, zip_code("Rivermist")))
+    other = made(bfcl, start, "other", f"{QUERY} Then the zip code of Stonebrook.", (*FILL, zip_code("Stonebrook")))
+    assert judge(bfcl, other, [one]).accepted
+    unasked = made(
+        bfcl, start, "unasked", f"{QUERY} Then the postal code of Rivermist.", (*FILL, zip_code("Rivermist"), zip_code("Stonebrook"))
+    )
+    assert judge(bfcl, unasked, [one]).reason == Reason.DUPLICATE_END_STATE
+
+
+def test_turns_in_another_order_are_a_matter_for_the_keys(bfcl: Any, start: Task) -> None:
+    fuel = Action("displayCarStatus", {"option": "fuel"})
+    first = made(bfcl, start, "first", f"Display the fuel level.\n\n{QUERY}", (fuel, *(attrs.evolve(a, turn=1) for a in FILL)))
+    second = made(bfcl, start, "second", f"{QUERY}\n\nDisplay the fuel level.", (*FILL, attrs.evolve(fuel, turn=1)))
+    assert judge(bfcl, first, [second]).accepted
+
+
 def test_against_the_held_out_split_where_there_are_no_families() -> None:
     class Plain(Stockroom):
         def keys(self, task: Task) -> Any:
