@@ -4,9 +4,9 @@
     more(a, b)  =  a has a turn, none of whose calls b makes, that asks for one of them,
                    or a and b call one tool for different values, which only their own request says
 
-start and end are the world's states before and after the solution; a task that changes nothing is only compared with those that make one of
-its calls. A turn asks for a call when it says one of the call's values, or most of the words of the tool's name, or most of those of the
-first sentence of the tool's document.
+start and end are the world's states before and after the solution, end with the call that ends the episode, if one does: it gives the
+answer. A task that changes nothing is only compared with those that make one of its calls. A turn asks for a call when it says one of the
+call's values, or most of the words of the tool's name, or most of those of the first sentence of the tool's document.
 
 So a lookup put into a turn that the other task has as well is no new task, in whatever words: a scorer that demands each result (BFCL)
 makes other keys of it, but nobody asked. A further turn that asks for the lookup is one, and a further turn of mere chatter is none. Words
@@ -93,7 +93,7 @@ class Sameness:
     _added: list[Known] = field(factory=list)
     _by_start: dict[str, list[Known]] = field(factory=dict)
     _starts: dict[str, tuple[Task, str]] = field(factory=dict)
-    _ends: dict[str, tuple[Task, str]] = field(factory=dict)
+    _ends: dict[str, tuple[Task, tuple[str, Action | None]]] = field(factory=dict)
     _tools: dict[str, tuple[tuple[str, ...], ...]] = field(factory=dict)
     _modes: set[tuple[str, str]] = field(factory=set)
 
@@ -113,7 +113,7 @@ class Sameness:
         for other in self._by_start.get(made.start, ()):
             if made.state == made.start and not candidate.calls & other.calls:
                 continue
-            if self._end(other.task) != made.state or _permuted(candidate, other):
+            if self._end(other.task) != made.end or _permuted(candidate, other):
                 continue
             if not self._more(candidate, other) and not self._more(other, candidate):
                 return other.task.id
@@ -126,11 +126,11 @@ class Sameness:
                 found = self._starts[task.id] = (task, episode.state())
         return found[1]
 
-    def _end(self, task: Task) -> str:
+    def _end(self, task: Task) -> tuple[str, Action | None]:
         found = self._ends.get(task.id)
         if found is None or found[0] is not task:
             made = replay(self.environment, task, self.environment.script(task.solution), self.limit)
-            found = self._ends[task.id] = (task, made.state)
+            found = self._ends[task.id] = (task, made.end)
         return found[1]
 
     def _more(self, one: Known, other: Known) -> bool:

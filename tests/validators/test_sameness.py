@@ -10,9 +10,11 @@ from coevolve import Action, CandidateTask, Step, Task, TaskPool, Verdict
 from coevolve.environments.bfcl import assets
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.environments.bfcl.release import DEFAULT, RELEASES
+from coevolve.environments.desk import Desk, DeskOptions
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
 from coevolve.plugins.validators.reasons import Reason
-from coevolve.plugins.validators.sameness import words
+from coevolve.plugins.validators.replays import replay
+from coevolve.plugins.validators.sameness import Sameness, known, words
 from coevolve.testing import Stockroom, StockroomOptions
 
 PRESSURE = Action("check_tire_pressure")
@@ -138,6 +140,21 @@ def test_turns_in_another_order_are_a_matter_for_the_keys(bfcl: Any, start: Task
     first = made(bfcl, start, "first", f"Display the fuel level.\n\n{QUERY}", (fuel, *(attrs.evolve(a, turn=1) for a in FILL)))
     second = made(bfcl, start, "second", f"{QUERY}\n\nDisplay the fuel level.", (*FILL, attrs.evolve(fuel, turn=1)))
     assert judge(bfcl, first, [second]).accepted
+
+
+def test_tasks_with_other_answers_are_others() -> None:
+    """The desk's last call gives the answer: the same change of the world with a question beside it is no paraphrase."""
+    desk = Desk(DeskOptions(test=50))
+    task = next(one for one in desk.tasks("train") if one.solution[-1].name == "done" and one.solution[-1].arguments)
+    made = replay(desk, task, desk.script(task.solution), 50)
+    assert made.ending is not None and made.ending.arguments == task.solution[-1].arguments
+    sameness = Sameness(desk, 50)
+    sameness.add(known(task))
+    again = known(attrs.evolve(task, id="again", query="Once more, please."))
+    assert sameness.find(again, attrs.evolve(made)) is None, "the same calls are left to the keys"
+    longer = known(attrs.evolve(task, id="longer", query="Once more.", solution=(task.solution[0], *task.solution)))
+    assert sameness.find(longer, made) == task.id
+    assert sameness.find(longer, attrs.evolve(made, ending=Action("done", {"answer": "another"}))) is None
 
 
 def test_against_the_held_out_split_where_there_are_no_families() -> None:
