@@ -66,11 +66,11 @@ def main() -> None:
         train, held_out = environment.tasks("train"), environment.tasks("test")
         chosen = rng.sample(list(train), min(given.skip + given.tasks, len(train)))[given.skip :]
         for manner in given.manner:
+            door = [DOORS[validator]() for validator in given.door]  # one for all tasks: what it knows of the others stays known
             spoken = manners(teachers, manner)
             reasons, grown, began = Counter[str](), Counter[int](), time.perf_counter()
             for task in chosen:
                 pool = TaskPool(tuple(other for other in train if other is not task))
-                door = [DOORS[validator]() for validator in given.door]
                 teacher = teachers.AlwaysTheSame(task, spoken, train, given.many)
                 found = teacher.synthesize(make_feedback(train), environment, rng)
                 after, judged = teachers.tally(door, environment, found, pool, held_out)
