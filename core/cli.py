@@ -4,19 +4,18 @@ An error that the user can mend is one line on stderr; any other exception keeps
 """
 
 import json
-import signal
 import sys
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from .cli_env import env
 from .errors import CoevolveError, UserError
+from .stopping import fail, resumable
 
 if TYPE_CHECKING:
     from .config import Config
@@ -28,7 +27,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-env = typer.Typer(help="Environments, and the data that some of them need.", rich_markup_mode=None)
 app.add_typer(env, name="env")
 
 Recipe = Annotated[str, typer.Option("--recipe", metavar="NAME", help="Settings to begin with; `coevolve recipes` lists them.")]
@@ -49,14 +47,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = app(args=None if argv is None else list(argv), prog_name="coevolve", standalone_mode=False)
     except UserError as error:
-        return _fail(2, str(error))
+        return fail(2, str(error))
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)  # of the command that was being parsed; only some of these errors have one
-        return _fail(error.exit_code, f"{error.format_message()} (see {context.command_path if context else 'coevolve'} --help)")
+        return fail(error.exit_code, f"{error.format_message()} (see {context.command_path if context else 'coevolve'} --help)")
     except CoevolveError as error:
-        return _fail(3, str(error))
+        return fail(3, str(error))
     except typer.Abort:
-        return _fail(130, "stopped")
+        return fail(130, "stopped")
     return code if isinstance(code, int) else 0
 
 
@@ -111,10 +109,10 @@ def run(
     from .run import follow, start
 
     if follows():
-        with _resumable(None):
+        with resumable(None):
             return follow(settings, registry)
     folder = out or _new_folder(config.stem if config else recipe)
-    with _resumable(folder):
+    with resumable(folder):
         start(settings, registry, folder)
 
 
@@ -146,9 +144,9 @@ def resume(folder: RunFolder, sets: Sets = None) -> None:
         raise UserError(f"{folder} is no run folder (it has no config.toml); name the folder that `coevolve run` printed")
     registry = _load(None, file, sets or (), ())
     if follows():
-        with _resumable(None):
+        with resumable(None):
             return follow(load_config(registry, None, file, sets or ()), registry)
-    with _resumable(folder):
+    with resumable(folder):
         go_on(registry, folder, sets or ())
 
 
@@ -305,67 +303,6 @@ def config_(recipe: Recipe = "desk", config: ConfigFile = None, sets: Sets = Non
     sys.stdout.write(dump_toml(settings))
 
 
-EnvironmentName = Annotated[str, typer.Argument(metavar="NAME", help="An environment of `coevolve env list`.", show_default=False)]
-
-
-@env.callback(invoke_without_command=True)
-def env_root(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        print(context.get_help())
-
-
-@env.command("list", short_help="Which environments there are.")
-def env_list() -> None:
-    """Environments, and whether they are ready to be used."""
-    from .contracts import NOTE, Installable
-    from .registry import load_plugins
-
-    registry = load_plugins()
-    for name in registry.names("environment"):
-        component = registry.component("environment", name)
-        ready = not (issubclass(component, Installable) and any(not line.startswith(NOTE) for line in component.doctor()))
-        origin = registry.distribution("environment", name)
-        print(f"{name} ({origin}): {'ready' if ready else f'needs `coevolve env setup {name}`'}")
-
-
-@env.command("setup", short_help="Fetch an environment's data.")
-def env_setup(
-    name: EnvironmentName,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the environment's own set-up; may be repeated."),
-    ] = None,
-) -> None:
-    """Fetch the data that an environment needs; doing it again is harmless."""
-    from .contracts import Installable
-    from .registry import load_plugins
-
-    component = load_plugins().component("environment", name)
-    settings = dict(_setting(setting) for setting in sets or ())
-    if issubclass(component, Installable):
-        print(f"{name}: {component.setup(**settings)}")
-    elif settings:
-        raise UserError(f"environment {name!r} needs no set-up and takes no settings; drop --set")
-    else:
-        print(f"{name}: needs no set-up")
-
-
-@env.command("doctor", short_help="Name what an environment lacks.")
-def env_doctor(name: EnvironmentName) -> None:
-    """Name what an environment lacks (then the exit code is 1)."""
-    from .contracts import NOTE, Examinable, Installable
-    from .registry import load_plugins
-
-    component = load_plugins().component("environment", name)
-    thorough = issubclass(component, Examinable)
-    found = component.examine() if thorough else component.doctor() if issubclass(component, Installable) else []
-    for line in found:
-        print(f"{name}: {line}")
-    if any(not line.startswith(NOTE) for line in found):
-        raise typer.Exit(1)
-    print(f"{name}: ready")
-
-
 def _load(recipe: str | None, file: Path | None, sets: Sequence[str], block: Sequence[str]) -> "Registry":
     """The plugins that the configuration allows; a line on stderr for each broken one."""
     from .config import plugin_choice
@@ -404,52 +341,3 @@ def _new_folder(name: str) -> Path:
             raise UserError(f"cannot make {folder}: {error.strerror}; choose a writable folder with --out DIR") from error
         return folder
     raise AssertionError("unreachable")
-
-
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM, as schedulers send it before they kill: the run ends as it does at Ctrl-C."""
-
-
-def _terminate(number: int, frame: object) -> None:
-    raise _Terminated
-
-
-@contextmanager
-def _resumable(folder: Path | None) -> Iterator[None]:
-    """Say how to go on when a run is interrupted or a fault stops it; before its folder holds anything, there is nothing to go on with.
-
-    Of a run's several processes only the first has the `folder` and says it; SIGTERM, by which launchers stop them, is an interrupt too.
-    """
-    from .processes import launched
-
-    if launched():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-
-    def how() -> str:
-        return f"; go on with: coevolve resume {folder}" if folder and (folder / "config.toml").is_file() else ""
-
-    main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGTERM, _terminate) if main else None
-    try:
-        yield
-    except UserError:
-        raise
-    except CoevolveError as error:
-        raise typer.Exit(_fail(3, f"{error}{how()}")) from error
-    except KeyboardInterrupt as stop:
-        raise typer.Exit(_fail(143 if isinstance(stop, _Terminated) else 130, f"stopped{how()}")) from None
-    finally:
-        if main:
-            signal.signal(signal.SIGTERM, before)
-
-
-def _setting(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key.isidentifier():
-        raise UserError(f"--set takes KEY=VALUE, found {text!r}")
-    return key, value
-
-
-def _fail(code: int, text: str) -> int:
-    print(f"coevolve: {' '.join(text.split())}", file=sys.stderr)
-    return code

@@ -95,6 +95,10 @@ class Config:
     """The environment's split that D_0 and synthesis start from."""
     step_timeout: float = field(default=30.0, validator=gt(0))
     """Seconds for one call into the environment; past it the rollout is an infrastructure fault."""
+    tasks_timeout: float = field(default=900.0, validator=gt(0))
+    """Seconds for the environment to tell its splits, or the tasks of one; it may be fetching its data."""
+    synthesis_timeout: float = field(default=7200.0, validator=gt(0))
+    """Seconds for the synthesizer to come to its next candidate; past it that evolution ends with the tasks that it has."""
     wave: int = field(default=0, validator=ge(0))
     """Rollouts of a process at once (0: all); fewer hold a smaller cache of keys and values, and take longer."""
     workers: int = field(default=1, validator=ge(1))

@@ -162,12 +162,12 @@ def run_eval(
 ) -> EvaluationReport:
     """`coevolve eval`: build the environment and the policy of `config` and evaluate on `config.evaluation.split`."""
     with placed(config, registry) as environment:
-        check_split(environment, config.evaluation.split)
+        check_split(environment, config.evaluation.split, config.tasks_timeout)
         policy: Any = registry.component("policy", config.policy.name)(config.policy.options)
         if isinstance(policy, NeedsEnvironment):
             policy.bind(environment)
         limits = limits_for(environment, Limits(config.max_completions, config.step_timeout, config.workers, config.wave))
-        held_out = tasks_of(environment, config.evaluation.split)
+        held_out = tasks_of(environment, config.evaluation.split, config.tasks_timeout)
         with closing(Roller(environment, limits, Clock())) as roller:
             report = evaluate(roller, policy, held_out, mode, config, count=tasks, samples=samples, seeds=seeds)
     return attrs.evolve(report, scorer=f"{config.environment.name} of {registry.distribution('environment', config.environment.name)}")

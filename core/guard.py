@@ -5,14 +5,13 @@ is watched (`Guard.run`, `Guard.each`); its calls of the environment say when th
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, ClassVar, TypeVar, cast
 
 from . import answers
 from .contracts import Environment, Episode
-from .deadline import DeadlinePool, Watch
+from .deadline import DeadlinePool, Limit, TooSlow, Watch
 from .errors import CoevolveError, InfrastructureFault, UserError, did_you_mean
 from .model import Action, Description, Message, Observation, Step, Task, TaskKeys, Trajectory
 
@@ -26,30 +25,36 @@ def _guarded(watch: "Watching", where: str, function: Callable[[], T]) -> T:
         raise InfrastructureFault(f"environment failed in {where}: {type(error).__name__}: {error}") from error
 
 
-@contextmanager
-def _told(environment: Environment, what: str) -> Iterator[None]:
-    """The environment's own failure as one line; there is no deadline, because it may be fetching its data."""
+def _told(environment: Environment, what: str, function: Callable[[], T], timeout: float) -> T:
+    """What the environment tells at the start, or its failure in one line; `timeout` leaves it time to fetch its data."""
+    late = f"environment {environment.name!r} did not tell its {what} within {timeout:g} s; if it needs longer, set tasks_timeout to more"
+    pool = DeadlinePool()
     try:
-        yield
+        return pool.supervise(function, Watch(), Limit(timeout, late))
     except CoevolveError:
         raise
     except Exception as error:
         raise InfrastructureFault(f"environment {environment.name!r} cannot tell its {what}: {type(error).__name__}: {error}") from error
+    finally:
+        pool.close()
 
 
-def check_split(environment: Environment, split: str) -> None:
+def splits_of(environment: Environment, timeout: float) -> tuple[str, ...]:
+    """The environment's splits; UserError or InfrastructureFault, one line, when it cannot tell them within `timeout` seconds."""
+    return _told(environment, "splits", lambda: tuple(environment.splits()), timeout)
+
+
+def check_split(environment: Environment, split: str, timeout: float) -> None:
     """UserError for a split that there is not."""
-    with _told(environment, "splits"):
-        splits = tuple(environment.splits())
+    splits = splits_of(environment, timeout)
     if split not in splits:
         raise UserError(f"environment {environment.name!r} has no split {split!r}{did_you_mean(split, splits)}")
 
 
-def tasks_of(environment: Environment, split: str) -> tuple[Task, ...]:
-    """The tasks of a split; UserError or InfrastructureFault, one line, when it has none to give."""
-    check_split(environment, split)
-    with _told(environment, "tasks"):
-        return tuple(answers.tasks(environment.tasks(split)))
+def tasks_of(environment: Environment, split: str, timeout: float) -> tuple[Task, ...]:
+    """The tasks of a split; UserError or InfrastructureFault, one line, when it has none to give within `timeout` seconds."""
+    check_split(environment, split, timeout)
+    return _told(environment, "tasks", lambda: tuple(answers.tasks(environment.tasks(split))), timeout)
 
 
 class Watching(Watch):
@@ -72,15 +77,19 @@ class Watching(Watch):
 
 
 class Guard:
-    """Runs plugin code over the guarded `environment`. `workers`: calls at once of a plugin that explores in several threads."""
+    """Runs plugin code over the guarded `environment`. `workers`: calls at once of a plugin that explores in several threads; `limit`: for
+    one item of `each`."""
 
-    def __init__(self, environment: Environment, timeout: float, workers: int = 1) -> None:
+    def __init__(self, environment: Environment, timeout: float, workers: int = 1, limit: Limit | None = None) -> None:
         self._others = DeadlinePool(workers, timeout)
         self._watch = Watching(self._others)
         self._pool = DeadlinePool(1, timeout)
+        self._limit = limit
+        self._late: threading.Lock | None = None
+        """Held as long as what was given up goes on."""
         self.environment: Environment = GuardedEnvironment(environment, self._watch)
 
-    def run(self, function: Callable[[], T]) -> T:
+    def run(self, function: Callable[[], T], limit: Limit | None = None) -> T:
         """The function's result; InfrastructureFault when the environment failed in it or did not answer in time."""
 
         def owned() -> T:
@@ -88,15 +97,34 @@ class Guard:
             return function()
 
         try:
-            return self._pool.supervise(owned, self._watch)
+            return self._pool.supervise(owned, self._watch, limit)
         except InfrastructureFault:
             self._watch.started = None
             raise
 
-    def each(self, items: Iterator[T]) -> Iterator[T]:
-        """The same items, each made under guard; after a fault there are no more."""
+    def each(self, make: Callable[[], Iterable[T]]) -> Iterator[T]:
+        """The items of what `make` makes, each made under guard and within the limit; after a fault there are no more.
+
+        A plugin that was given up for its own slowness is not entered again before it has come back.
+        """
+        if self._limit and self._late and self._late.locked():
+            raise InfrastructureFault(f"{self._limit.text} (that was earlier, and it has not come back since)")
+        making = threading.Lock()
+
+        def guarded(function: Callable[[], Any]) -> Any:
+            def made() -> Any:
+                with making:
+                    return function()
+
+            try:
+                return self.run(made, self._limit)
+            except TooSlow:
+                self._late = making
+                raise
+
         end = object()
-        while (item := self.run(lambda: next(items, end))) is not end:
+        items = guarded(lambda: iter(make()))
+        while (item := guarded(lambda: next(items, end))) is not end:
             yield cast(T, item)
 
     def close(self) -> None:

@@ -137,8 +137,9 @@ class Loop:
         rng = generator(self.config.seed, "synthesizer", iteration)
         admitted: list[Task] = []
         tried = 0
-        assert self.synthesizer is not None
-        found = self.guard.each(iter(self.synthesizer.synthesize(feedback, self.guard.environment, rng)))
+        synthesizer = self.synthesizer
+        assert synthesizer is not None
+        found = self.guard.each(lambda: synthesizer.synthesize(feedback, self.guard.environment, rng))
         try:
             for candidate in islice(timed(found, self.clock, "synthesis"), wanted * self.config.candidates_per_task):
                 tried += 1

@@ -223,6 +223,17 @@ class Verdict:
     """The task as it is to be stored, when an accepting validator made it better (a shorter solution); it keeps its id."""
 
 
+class Unsent(StrEnum):
+    """Why a request to a teacher was never sent."""
+
+    NO_KEY = "no_key"
+    """There is no key and one is needed, or what should be one is none."""
+    BUDGET = "budget"
+    """It leaves no room for the call."""
+    DOWN = "down"
+    """The endpoint failed so often that it is not asked any more."""
+
+
 @frozen
 class TeacherCall:
     """One attempt to have a teacher answer, as it is kept. Exactly one of `reply` and `fault` is None.
@@ -246,8 +257,12 @@ class TeacherCall:
     cost: float = 0.0
     """In the currency of the configured prices."""
     seconds: float = 0.0
-    sent: bool = True
-    """False: refused before anything was sent (a budget used up, a service that is down), and kept so that a replay refuses it too."""
+    unsent: Unsent | None = None
+    """Why it was refused before anything was sent, and kept so that a replay refuses it too; None: it was sent."""
+
+    @property
+    def sent(self) -> bool:
+        return self.unsent is None
 
     @property
     def tokens(self) -> int:

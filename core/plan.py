@@ -20,7 +20,7 @@ from .config import Chosen, Config
 from .contracts import NOTE, HasEstimate, Installable, NeedsPolicy
 from .cost import fits, told
 from .errors import UserError
-from .guard import check_split, tasks_of
+from .guard import check_split, splits_of, tasks_of
 from .journal import replayed
 from .memory import BFLOAT16, FLOAT32, Memory, Shape, Workload, estimate
 from .registry import Registry
@@ -69,7 +69,7 @@ def plan(config: Config, registry: Registry, processes: int = 8) -> Plan:
         part = _make(registry, kind, chosen)
         if isinstance(part, NeedsPolicy):
             Attempting.check(part.wanted_policy, registry)
-    missing = _missing(environment)
+    missing = _missing(environment, config.tasks_timeout)
     here = machine(getattr(config.policy.options, "device", "auto"))
     model = getattr(config.policy.options, "model", None)
     found_shape = shape(model) if isinstance(model, str) and model else None
@@ -87,13 +87,13 @@ def _make(registry: Registry, kind: str, chosen: Chosen) -> Any:
     return registry.component(kind, chosen.name)(chosen.options)
 
 
-def _missing(environment: Any) -> list[str]:
+def _missing(environment: Any, timeout: float) -> list[str]:
     """What the environment lacks: by its doctor, or for the options that it was made with."""
     found = type(environment).doctor() if isinstance(environment, Installable) else []
     if missing := [line for line in found if not line.startswith(NOTE)]:
         return missing
     try:
-        environment.splits()
+        splits_of(environment, timeout)
     except UserError as error:
         return [str(error)] if isinstance(environment, Installable) else []
     return []
@@ -111,10 +111,10 @@ def _parts(config: Config) -> Iterator[tuple[str, Chosen]]:
 
 def _counts(config: Config, registry: Registry, environment: Any, ready: bool) -> Iterator[str]:
     splits = (config.train_split, config.evaluation.split)
-    _check_splits(environment, splits, ready)
+    _check_splits(environment, splits, ready, config.tasks_timeout)
     rows = config.batch * config.rollouts
     yield f"rollouts: {config.steps * rows:,} ({config.steps} iterations x {config.batch} tasks x K {config.rollouts})"
-    sizes = {split: len(tasks_of(environment, split)) for split in splits} if ready else {}
+    sizes = {split: len(tasks_of(environment, split, config.tasks_timeout)) for split in splits} if ready else {}
     initial = _some(config.initial_tasks, sizes.get(config.train_split))
     yield f"initial tasks: {initial if initial is not None else f'all of {config.train_split}'}"
     evaluated = _evaluated(config, sizes.get(config.evaluation.split))
@@ -125,16 +125,16 @@ def _counts(config: Config, registry: Registry, environment: Any, ready: bool) -
     yield from _evolution(config, registry)
 
 
-def _check_splits(environment: Any, splits: Sequence[str], ready: bool) -> None:
+def _check_splits(environment: Any, splits: Sequence[str], ready: bool, timeout: float) -> None:
     """UserError for a split that there is not, as far as can be told: where data is missing, its splits may be too."""
     try:
-        environment.splits()
+        splits_of(environment, timeout)
     except UserError:
         if ready:
             raise
         return
     for split in splits:
-        check_split(environment, split)
+        check_split(environment, split, timeout)
 
 
 def _some(asked: int, there: int | None) -> int | None:

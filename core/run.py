@@ -23,6 +23,7 @@ from .checkpoints import newest_whole
 from .clock import Clock
 from .config import Chosen, Config, dump_toml, load_config
 from .contracts import Environment, NeedsChat, NeedsEnvironment, NeedsJournal, NeedsPolicy
+from .deadline import Limit
 from .episodes import Limits, Roller
 from .errors import CoevolveError, UserError
 from .evaluation import provenance
@@ -214,13 +215,13 @@ def build(
         clock=clock,
         roller=roller(clock),
         evaluator=evaluator,
-        guard=Guard(environment, limits.timeout, limits.workers),
+        guard=Guard(environment, limits.timeout, limits.workers, _patience(config)),
         trainer=trainer,
         sampler=make("sampler", config.sampler),
         detectors=[make("signal", chosen) for chosen in config.signals],
         synthesizer=make("synthesizer", config.synthesizer) if config.synthesizer else None,
         validators=validators,
-        held_out=tasks_of(environment, config.evaluation.split),
+        held_out=tasks_of(environment, config.evaluation.split, config.tasks_timeout),
         pool=TaskPool(()),
     )
 
@@ -231,7 +232,7 @@ def _trainer(config: Config, registry: Registry, folder: Path, environment: Envi
         registry.component(kind, chosen.name)(chosen.options) for kind, chosen in (("policy", config.policy), ("trainer", config.trainer))
     )
     for split in (config.train_split, config.evaluation.split):
-        check_split(environment, split)
+        check_split(environment, split, config.tasks_timeout)
     if isinstance(policy, NeedsEnvironment):
         policy.bind(environment)
     trainer.setup(policy, RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, folder))
@@ -240,6 +241,15 @@ def _trainer(config: Config, registry: Registry, folder: Path, environment: Envi
 
 def _limits(config: Config, environment: Environment) -> Limits:
     return limits_for(environment, Limits(config.max_completions, config.step_timeout, config.workers, config.wave))
+
+
+def _patience(config: Config) -> Limit | None:
+    """How long the synthesizer may be at one candidate."""
+    if config.synthesizer is None:
+        return None
+    seconds, name = config.synthesis_timeout, config.synthesizer.name
+    text = f"synthesizer {name!r} came to no candidate within {seconds:g} s; if it needs longer, set synthesis_timeout to more"
+    return Limit(seconds, text)
 
 
 def bind(loop: Loop) -> None:
@@ -261,7 +271,7 @@ def bind(loop: Loop) -> None:
 def begin(loop: Loop) -> None:
     """D_0: a seeded choice of the environment's train tasks; and how the untrained policy does on the held-out ones."""
     config = loop.config
-    tasks = list(loop.guard.environment.tasks(config.train_split))
+    tasks = list(tasks_of(loop.roller.environment, config.train_split, config.tasks_timeout))
     if not tasks:
         raise UserError(f"environment {config.environment.name!r} has no tasks in split {config.train_split!r}")
     if 0 < config.initial_tasks < len(tasks):

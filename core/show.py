@@ -1,8 +1,9 @@
-"""`coevolve show RUN [TASK]`: a run's figures, or one task's whole story as text to read."""
+"""`coevolve show RUN [TASK]`: a run's figures, newest signals, refusals and weakest tasks, or one task's whole story as text to read."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .errors import UserError, did_you_mean
 from .evaluation_report import transcript
@@ -11,6 +12,11 @@ from .summary import COUNTS
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+SHOWN = 10
+"""Signals and refusals at most, of each."""
+WEAKEST = 30
+"""Tasks of the pool at most."""
 
 
 def show(folder: Path, task: str | None, console: "Console") -> None:
@@ -26,25 +32,56 @@ def show(folder: Path, task: str | None, console: "Console") -> None:
 
 
 def _show_run(store: Store, console: "Console") -> None:
-    from rich.table import Table
-
     for iteration, split, mode, success, tasks in store.rows(
         "SELECT iteration, split, mode, success, tasks FROM evaluations ORDER BY mode, iteration"
     ):
         console.print(f"after {iteration:>4} iterations, {split} {mode:8} success {success:.3f} of {tasks} tasks", highlight=False)
     for name, sql in COUNTS.items():
         console.print(f"{name}: {', '.join(f'{key} {count}' for key, count in store.rows(sql)) or 'none'}", highlight=False, markup=False)
-    table = Table(title="The weakest tasks of the pool (30 at most)", box=None, pad_edge=False, expand=True)
-    for name in ("task", "since", "groups", "first", "last"):  # the id is what `coevolve show RUN TASK` takes: never cut
+    _table(
+        console,
+        f"The newest signals ({SHOWN} at most)",
+        ("task", "iteration", "kind", "strength", "evidence"),
+        store.rows("SELECT task_id, iteration, kind, strength, evidence FROM signals ORDER BY number DESC LIMIT ?", SHOWN),
+    )
+    _table(
+        console,
+        f"The newest refusals ({SHOWN} at most)",
+        ("task", "iteration", "reason", "detail"),
+        store.rows(
+            "SELECT c.task_id, v.iteration, v.reason, v.detail FROM verdicts v JOIN candidates c ON c.number = v.candidate_number "
+            "WHERE NOT v.accepted ORDER BY v.candidate_number DESC LIMIT ?",
+            SHOWN,
+        ),
+    )
+    _table(
+        console,
+        f"The weakest tasks of the pool ({WEAKEST} at most)",
+        ("task", "since", "groups", "first", "last", "query"),
+        store.rows(
+            "SELECT t.id, t.iteration, count(g.mean), "
+            "(SELECT mean FROM groups WHERE task_id = t.id AND mean IS NOT NULL ORDER BY number LIMIT 1), "
+            "(SELECT mean FROM groups WHERE task_id = t.id AND mean IS NOT NULL ORDER BY number DESC LIMIT 1) AS latest, t.query "
+            "FROM tasks t LEFT JOIN groups g ON g.task_id = t.id GROUP BY t.id ORDER BY latest IS NULL, latest, t.number LIMIT ?",
+            WEAKEST,
+        ),
+    )
+
+
+def _table(console: "Console", title: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+    """The first column, an id that `coevolve show` and `why` take, is never cut; the last one is where there is no room. Nothing without
+    rows."""
+    from rich.table import Table
+    from rich.text import Text
+
+    if not rows:
+        return
+    table = Table(title=title, box=None, pad_edge=False, expand=True)
+    for name in names[:-1]:
         table.add_column(name, no_wrap=True, min_width=console.width // 4 if name == "task" else None)
-    table.add_column("query", no_wrap=True, overflow="ellipsis", ratio=1)
-    for row in store.rows(
-        "SELECT t.id, t.iteration, count(g.mean), "
-        "(SELECT mean FROM groups WHERE task_id = t.id AND mean IS NOT NULL ORDER BY number LIMIT 1), "
-        "(SELECT mean FROM groups WHERE task_id = t.id AND mean IS NOT NULL ORDER BY number DESC LIMIT 1) AS latest, t.query "
-        "FROM tasks t LEFT JOIN groups g ON g.task_id = t.id GROUP BY t.id ORDER BY latest IS NULL, latest, t.number LIMIT 30"
-    ):
-        table.add_row(*["-" if v is None else f"{v:.2f}" if isinstance(v, float) else str(v) for v in row])
+    table.add_column(names[-1], no_wrap=True, overflow="ellipsis", ratio=1)
+    for row in rows:
+        table.add_row(*[Text("-" if v is None else f"{v:.2f}" if isinstance(v, float) else " ".join(str(v).split())) for v in row])
     console.print(table)
 
 

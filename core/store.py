@@ -19,7 +19,7 @@ from cattrs import BaseValidationError
 from cattrs.preconf.json import make_converter
 
 from .errors import CoevolveError, UserError
-from .model import CandidateTask, History, RolloutGroup, Signal, Task, TaskPool, TeacherCall, Trajectory, Verdict
+from .model import CandidateTask, History, RolloutGroup, Signal, Task, TaskPool, TeacherCall, Trajectory, Unsent, Verdict
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,9 +49,15 @@ CREATE TABLE evaluations(iteration INTEGER NOT NULL, split TEXT NOT NULL, mode T
 CREATE TABLE checkpoints(iteration INTEGER PRIMARY KEY, folder TEXT NOT NULL);
 CREATE TABLE teacher_calls(number INTEGER PRIMARY KEY, iteration INTEGER NOT NULL, key TEXT NOT NULL, purpose TEXT NOT NULL,
   model TEXT NOT NULL, digest TEXT NOT NULL, request TEXT NOT NULL, reply TEXT, fault TEXT, prompt_tokens INTEGER NOT NULL,
-  completion_tokens INTEGER NOT NULL, cost REAL NOT NULL, seconds REAL NOT NULL, sent INTEGER NOT NULL);
+  completion_tokens INTEGER NOT NULL, cost REAL NOT NULL, seconds REAL NOT NULL, sent INTEGER NOT NULL, unsent TEXT);
 CREATE INDEX teacher_calls_by_key ON teacher_calls(key);
 """
+OLDER = (
+    "ALTER TABLE teacher_calls ADD COLUMN unsent TEXT",
+    "UPDATE teacher_calls SET fault = substr(fault, 12), unsent = CASE WHEN fault LIKE 'not asked: the budget%' THEN 'budget' "
+    "WHEN fault LIKE 'not asked: the endpoint%' THEN 'down' ELSE 'no_key' END WHERE NOT sent",
+)
+"""Brings a run up to date whose calls say in their text alone why they were not sent."""
 ROLLED_BACK = (
     "verdicts", "candidates", "trajectories", "groups", "signals", "tasks", "pools", "metrics", "seconds", "evaluations", "checkpoints",
 )  # fmt: skip
@@ -130,6 +136,13 @@ class Store:
         found = self.rows("SELECT value FROM meta WHERE key='format'")
         if [row[0] for row in found] != [str(FORMAT)]:
             raise UserError(f"{self.path} was written in another format ({found}); this version reads format {FORMAT}")
+        if not self._up_to_date():
+            with self.transaction():
+                for statement in () if self._up_to_date() else OLDER:  # another process may have been faster
+                    self._db.execute(statement)
+
+    def _up_to_date(self) -> bool:
+        return bool(self.rows("SELECT 1 FROM pragma_table_info('teacher_calls') WHERE name = 'unsent'"))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -217,7 +230,7 @@ class Store:
 
     @_told
     def add_teacher_call(self, call: TeacherCall) -> None:
-        values = {**attrs.asdict(call, recurse=False), "digest": digest(call.request), "request": to_json(call.request)}
+        values = {**attrs.asdict(call, recurse=False), "digest": digest(call.request), "request": to_json(call.request), "sent": call.sent}
         with self.transaction():
             marks = ", ".join(f":{name}" for name in values)
             self._db.execute(f"INSERT INTO teacher_calls({', '.join(values)}) VALUES({marks})", values)
@@ -275,11 +288,13 @@ class Store:
     @_told
     def teacher_calls(self, keys: Sequence[str] = ()) -> list[tuple[str, TeacherCall]]:
         """All attempts in order, each with its request's digest and without its request; or those of `keys` with it."""
-        names = ("key", "iteration", "purpose", "model", "reply", "fault", "prompt_tokens", "completion_tokens", "cost", "seconds", "sent")
+        names = [field.name for field in attrs.fields(TeacherCall) if field.name != "request"]
         wanted, marks = ("request", f"WHERE key IN ({','.join('?' * len(keys))})") if keys else ("'{}'", "")
         rows = self.rows(f"SELECT digest, {wanted}, {', '.join(names)} FROM teacher_calls {marks} ORDER BY number", *keys)
         found = [(row[0], json.loads(row[1]), dict(zip(names, row[2:], strict=True))) for row in rows]
-        return [(asked, TeacherCall(request=request, **{**values, "sent": bool(values["sent"])})) for asked, request, values in found]
+        for _, _, values in found:
+            values["unsent"] = values["unsent"] and Unsent(values["unsent"])
+        return [(asked, TeacherCall(request=request, **values)) for asked, request, values in found]
 
     def close(self) -> None:
         self._db.close()

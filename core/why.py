@@ -99,7 +99,7 @@ def _calls(store: Store, keys: Sequence[str], full: bool) -> Iterator[str]:
     for call in found:
         yield (
             f"  {call.key}: {call.purpose} by {call.model}, {call.prompt_tokens} + {call.completion_tokens} tokens, cost {call.cost:.6g}, "
-            f"{call.seconds:.1f} s" + (f"; failed: {call.fault}" if call.fault else "")
+            f"{call.seconds:.1f} s" + (f"; {'not sent' if call.unsent else 'failed'}: {call.fault}" if call.fault else "")
         )
         if full:
             yield from (f"    {message.get('role')}: {message.get('content')}" for message in call.request.get("messages", ()))

@@ -5,26 +5,13 @@ Endpoints differ in what they take (functions, a temperature, the name of the li
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from attrs import define, field
+from attrs import define
 
 from coevolve import Environment, InfrastructureFault, Sampling, UserError
-from coevolve.endpoint import (
-    Answer,
-    Endpoint,
-    Failed,
-    Pace,
-    Usage,
-    error_fields,
-    growing,
-    line,
-    read_answer,
-    read_budget,
-    tokens_of,
-    waiting,
-)
+from coevolve.endpoint import Answer, Budget, Endpoint, Failed, Pace, Spent, Usage, error_fields, line, read_answer, repeated, tokens_of
 
 from .draw import uniforms
 from .tool_calls import as_text, example_of, native, plain
@@ -40,29 +27,20 @@ Reply = str | InfrastructureFault | None
 
 
 @define
-class _Held:
-    """Reservations of calls that are on their way, in the budget's unit, and a word whenever one settles."""
-
-    amount: float = 0.0
-    settled: asyncio.Event = field(factory=asyncio.Event)
-
-
-@define
 class _Here:
     """What belongs to one event loop."""
 
     endpoint: Endpoint
     slots: asyncio.Semaphore
-    held: _Held = field(factory=_Held)
 
 
 class Asking:
     """Asks for one policy, all its life; `spent` is kept up to date."""
 
-    def __init__(self, options: Any, spent: Any, environment: Environment | None) -> None:
+    def __init__(self, options: Any, spent: Spent, environment: Environment | None) -> None:
         self.options, self.spent, self._environment = options, spent, environment
         self._pace = Pace(options.requests_per_minute)
-        self._budget = read_budget(options.budget)
+        self._budget = Budget(options.budget, lambda: spent)
         self._native = options.tools != "text"
         self._limit, self._temperature, self._seed = "max_tokens", True, bool(options.seed)
         self._tools_seen = False
@@ -75,13 +53,20 @@ class Asking:
             found["tools"] = "functions" if self._native else "in the prompt"
         return found if self._temperature else {**found, "temperature": "the endpoint's own: it takes none"}
 
-    async def all(self, conversations: Sequence[Any], sampling: Sampling) -> list[Reply]:
-        """The replies in the conversations' order. The first exception cancels what is still asked."""
+    async def all(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[Reply]:
+        """The replies in the conversations' order, each text told as it arrives. The first exception cancels what is still asked."""
         try:
             here = _Here(Endpoint(self.options), asyncio.Semaphore(self.options.concurrency))
         except Failed as failed:
             raise UserError(failed.reason) from None
-        tasks = [asyncio.create_task(self._one(here, conversation, sampling)) for conversation in conversations]
+
+        async def told(n: int, conversation: Any) -> Reply:
+            reply = await self._one(here, conversation, sampling)
+            if isinstance(reply, str):
+                tell(n, reply)
+            return reply
+
+        tasks = [asyncio.create_task(told(n, conversation)) for n, conversation in enumerate(conversations)]
         try:
             await asyncio.gather(*tasks)
             return [task.result() for task in tasks]
@@ -92,70 +77,39 @@ class Asking:
             await here.endpoint.close()
 
     async def _one(self, here: _Here, conversation: Any, sampling: Sampling) -> Reply:
-        failures = 0
-        while True:
-            form = self._form()
-            try:
-                answer = await self._attempt(here, conversation, sampling)
-            except Failed as failed:
-                failed.reason = line(here.endpoint.scrub(failed.reason), 400)
-                if not failed.counts:  # the model's own: it refused, or said nothing
-                    return self._said(conversation, Answer("" if failed.again else here.endpoint.scrub(failed.raw)))
-                if too_long(failed):
-                    return None
-                if form != self._form() or self._left_out(failed, conversation):
-                    continue
-                failures += 1
-                if failed.again and failures <= self.options.retries:
-                    if failed.after is not None:
-                        self._pace.quiet(failed.after)
-                    await waiting.sleep(growing(failures))
-                    continue
-                return self._lost(failed)
-            self._in_a_row = 0
-            return self._said(conversation, answer)
+        try:
+            answer = await repeated(lambda: self._attempt(here, conversation, sampling), self.options.retries, self._pace)
+        except Failed as failed:
+            return None if too_long(failed) else self._lost(failed)
+        self._in_a_row = 0
+        return self._said(conversation, answer)
 
     async def _attempt(self, here: _Here, conversation: Any, sampling: Sampling) -> Answer:
-        body = self._body(conversation, sampling)
-        prompt = tokens_of(body["messages"]) + tokens_of(body.get("tools", ""))
+        """What the model says, also where that is nothing or a refusal; raises Failed."""
+        form, body, scrub = self._form(), self._body(conversation, sampling), here.endpoint.scrub
+        prompt, room = tokens_of(body["messages"]) + tokens_of(body.get("tools", "")), sampling.max_new_tokens
         async with here.slots:
             await self._pace.turn()
-            held = await self._hold(here.held, prompt, sampling.max_new_tokens)
-            usage: Usage | None = Usage(prompt, told=False)
-            failed = True
-            try:
-                answer = read_answer(*await here.endpoint.post(body))
-                answer = Answer(here.endpoint.scrub(answer.text), answer.usage, answer.calls, answer.cut)
-                usage = answer.usage or Usage(prompt, tokens_of(answer.text), told=False)
-                failed = False
-                return answer
-            except Failed as error:
-                failed = error.counts
-                usage = error.usage or (Usage(prompt, told=False) if error.lost else None)
-                raise
-            finally:
-                here.held.amount -= held
-                here.held.settled.set()
-                here.held.settled = asyncio.Event()
-                self._count(usage, failed)
-
-    async def _hold(self, held: _Held, prompt: int, room: int) -> float:
-        """Reserve an upper estimate in the budget's unit; raises Failed where there is no room for it."""
-        if self._budget is None:
-            return 0.0
-        most, unit = self._budget
-        own: float = {"calls": 1.0, "tokens": prompt + room, "cost": self.options.cost(prompt, room)}[unit]
-        while (spent := self._spent(unit)) + held.amount + own > most:
-            if not held.amount or spent + own > most:
-                raise Failed(f"the budget of {self.options.budget} is used up")
-            await held.settled.wait()
-        held.amount += own
-        return own
-
-    def _spent(self, unit: str) -> float:
-        spent = self.spent
-        found: dict[str, float] = {"calls": spent.calls, "tokens": spent.prompt_tokens + spent.completion_tokens, "cost": spent.cost}
-        return found[unit]
+            async with self._budget.held(prompt + room, self.options.cost(prompt, room)):
+                usage: Usage | None = Usage(prompt, told=False)
+                failed = True
+                try:
+                    answer = read_answer(*await here.endpoint.post(body))
+                    usage, failed = answer.usage or Usage(prompt, tokens_of(answer.text), told=False), False
+                    return Answer(scrub(answer.text), answer.usage, answer.calls, answer.cut)
+                except Failed as error:
+                    failed = error.counts
+                    usage = error.usage or (Usage(prompt, told=False) if error.lost else None)
+                    error.reason = line(scrub(error.reason), 400)
+                    if not error.counts:
+                        return Answer("" if error.again else scrub(error.raw))
+                    if too_long(error):
+                        error.again = False
+                    elif form != self._form() or self._left_out(error, conversation):
+                        error.instead = True
+                    raise
+                finally:
+                    self._count(usage, failed)
 
     def _count(self, usage: Usage | None, failed: bool) -> None:
         spent = self.spent
@@ -218,7 +172,7 @@ class Asking:
         """The fault of one conversation; raises where it is not of this one alone."""
         if failed.status in (401, 403, 404):
             raise UserError(failed.reason)
-        if "budget" not in failed.reason:
+        if failed.unsent is None:
             self._in_a_row += 1
         if self._in_a_row >= IN_A_ROW:
             where = self.options.base_url

@@ -12,13 +12,13 @@ environment takes actions, and their results go back as tool messages. Otherwise
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from attrs import define, frozen
 
 from coevolve import Environment, InfrastructureFault, Message, Sampling, Task, Tokens, UserError, hookimpl
-from coevolve.endpoint import EndpointOptions, ToolCall, check_packages, missing_key
+from coevolve.endpoint import EndpointOptions, Spent, ToolCall, check_packages, missing_key
 
 from .tool_calls import Turn
 
@@ -52,18 +52,6 @@ class EndpointConversation:
         message = {"role": "assistant", "content": text}
         self.messages.append(message)
         self.turns.append(Turn(message, content, calls))
-
-
-@define
-class Spent:
-    """What was asked so far. `estimated` counts the calls whose tokens the endpoint did not tell."""
-
-    calls: int = 0
-    failed: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost: float = 0.0
-    estimated: int = 0
 
 
 class OpenAIPolicy:
@@ -103,6 +91,12 @@ class OpenAIPolicy:
 
         Raises UserError for an endpoint that does not let us in, InfrastructureFault for one that fails time and again.
         """
+        return self.complete_telling(conversations, sampling, lambda n, text: None)
+
+    def complete_telling(
+        self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]
+    ) -> list[str | InfrastructureFault | None]:
+        """As `complete`; each answer is told as it arrives."""
         import asyncio
 
         with self._lock:
@@ -113,7 +107,7 @@ class OpenAIPolicy:
                 from .asking import Asking
 
                 self._asking = Asking(self.options, self.spent, self._environment)
-            return asyncio.run(self._asking.all(conversations, sampling))
+            return asyncio.run(self._asking.all(conversations, sampling, tell))
 
 
 @hookimpl

@@ -12,7 +12,6 @@
 Neither can accept anything: what passes has still to earn its place by execution.
 """
 
-import importlib.util
 import re
 from collections.abc import Sequence
 from typing import ClassVar
@@ -20,9 +19,10 @@ from typing import ClassVar
 from attrs import Attribute, field, frozen
 
 from coevolve import CandidateTask, Environment, Journal, Task, TaskPool, UserError, Verdict, hookimpl
+from coevolve.endpoint import Failed, check_packages, line
 
 from .harm import Patterns
-from .moderation import ModerationOptions, Unavailable, moderate
+from .moderation import ModerationOptions, moderate
 from .reasons import Reason
 
 
@@ -53,9 +53,8 @@ class Safety:
     Options: ClassVar[type] = SafetyOptions
 
     def __init__(self, options: SafetyOptions) -> None:
-        missing = [name for name in ("openai", "tenacity") if importlib.util.find_spec(name) is None]
-        if options.moderation.base_url and missing:
-            raise UserError(f"validators.safety.moderation needs {' and '.join(missing)}: pip install 'coevolve[teacher]'")
+        if options.moderation.base_url:
+            check_packages(options.moderation.TABLE, "openai")
         self.options = options
         self._patterns = Patterns(options.defaults, options.patterns)
         self._journal: Journal | None = None
@@ -78,12 +77,12 @@ class Safety:
             raise UserError('validator "safety" needs bind_journal before it asks a moderation endpoint')
         try:
             found = moderate(options, self._journal, f"{iteration}/moderate/{task.id}", iteration, text)
-        except Unavailable as error:
+        except Failed as error:
             self._journal.tell(f"the moderation endpoint did not answer: {error}")
             if options.fail_closed:
                 return Verdict(False, Reason.ENVIRONMENT_ERROR, f"moderation: {error}")
             return Verdict(True, "accepted", f"not moderated: {error}")
-        return Verdict(False, Reason.HARMFUL, f"moderation: {', '.join(found)}") if found else Verdict(True, "accepted")
+        return Verdict(False, Reason.HARMFUL, f"moderation: {line(', '.join(found))}") if found else Verdict(True, "accepted")
 
 
 @hookimpl

@@ -9,17 +9,18 @@ small model that never ends would fill any room. Only where no text came at all 
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, NoReturn
 
-from attrs import define, field
+from attrs import define
 
-from coevolve import Chat, InfrastructureFault, Journal, Message, TeacherCall, TooManyFaults, UserError
-from coevolve.endpoint import NOT_ASKED, Answer, Failed, Usage, check_packages, line, tokens_of, waiting
+from coevolve import Chat, InfrastructureFault, Journal, Message, TeacherCall, TooManyFaults, Unsent, UserError
+from coevolve.endpoint import Answer, Budget, Failed, Usage, check_packages, line, repeated, tokens_of, waiting
 
-from .budget import Budget, Held
+from .budget import Ledger
 from .endpoint import TeacherEndpoint
-from .faults import DOWN, SPENT, BudgetSpent, EndpointDown, TeacherFault
+from .faults import BudgetSpent, EndpointDown, TeacherFault
 from .options import PACKAGES, TeacherOptions
 from .structured import Dialect
 
@@ -40,8 +41,6 @@ class _Here:
 
     loop: asyncio.AbstractEventLoop
     slots: asyncio.Semaphore
-    settled: asyncio.Event = field(factory=asyncio.Event)
-    """Set, and replaced, whenever a reservation is released."""
     endpoint: TeacherEndpoint | None = None
 
 
@@ -55,7 +54,6 @@ class _Request:
     kept: Mapping[str, Any]
     dialect: Dialect
     room: int
-    failures: int = 0
 
     @property
     def prompt_tokens(self) -> int:
@@ -77,7 +75,9 @@ class Asking:
         self.options, self._journal = options, journal
         self._chat = chat if options.provider == "policy" else None
         self._model = options.model if self._chat is None else "policy"
-        self._budget = Budget(options, journal)
+        self._ledger = Ledger(journal)
+        self._run_budget = Budget(options.budget, self._ledger.whole, " for this run")
+        self._evolution_budgets: dict[int, Budget] = {}
         self._pace = waiting.Pace(options.requests_per_minute)
         self._dialect = Dialect() if options.structured == "auto" else Dialect(options.structured)
         self._iteration: int | None = None
@@ -109,8 +109,6 @@ class Asking:
         Raises TeacherFault when no usable reply came (after the last attempt; at once for a refusal), BudgetSpent and EndpointDown when
         nothing was sent; TooManyFaults for an endpoint that is down where `when_down` says stop.
         """
-        import tenacity
-
         if iteration != self._iteration:
             self.begin(iteration)
         room = max_tokens or self.options.max_tokens
@@ -124,15 +122,8 @@ class Asking:
         if known := self._journal.recall(key, kept):
             return self._recalled(known[-1])
         request = _Request(key, iteration, purpose, kept, self._dialect, room)
-        attempts = tenacity.AsyncRetrying(
-            retry=tenacity.retry_if_exception(lambda error: isinstance(error, Failed) and (error.again or error.instead is not None)),
-            stop=lambda state: request.failures > self.options.retries,
-            wait=lambda state: _wait(state.outcome.exception() if state.outcome else None, request.failures),
-            sleep=waiting.sleep,
-            reraise=True,
-        )
         try:
-            text: str = await attempts(self._attempt, request)
+            text = await repeated(lambda: self._attempt(request), self.options.retries, self._pace)
         except Failed as failed:
             self._give_up(request, failed)
         self._in_a_row = 0
@@ -142,14 +133,12 @@ class Asking:
     def _recalled(self, call: TeacherCall) -> str:
         if call.fault is None:
             return call.reply or ""
-        self._raise(call.fault.partition("\n")[0])
+        self._raise(call.fault.partition("\n")[0], call.unsent)
 
     async def _attempt(self, request: _Request) -> str:
         """One attempt, written down. Raises Failed."""
         here = self._of_loop()
-        async with here.slots:
-            await self._pace.turn()
-            held = await self._hold(here, request)
+        async with here.slots, self._reserved(request):
             started = waiting.now()
 
             def record(reply: str | None, fault: str | None, usage: Usage) -> None:
@@ -168,7 +157,7 @@ class Asking:
                     answer = await self._ask_policy(request)
             except Failed as failed:
                 failed.reason, failed.raw = line(scrub(failed.reason), 400), scrub(failed.raw)
-                if not failed.reason.startswith(NOT_ASKED):
+                if failed.unsent is None:
                     record(None, failed.fault, failed.usage or Usage(request.prompt_tokens if failed.lost else 0))
                 self._learn(request, failed)
                 raise
@@ -179,36 +168,32 @@ class Asking:
                 text = scrub(answer.text)
                 record(text, None, self._usage(request, answer))
                 return text
-            finally:
-                self._budget.release(held)
-                here.settled.set()
-                here.settled = asyncio.Event()
 
-    async def _hold(self, here: _Here, request: _Request) -> Held:
-        """A reservation in the budget; raises Failed where there is no room, or where the endpoint is down."""
-        prompt = request.prompt_tokens
-        while True:
-            if self._down:
-                raise Failed(self._down, counts=False)
-            held = self._budget.take(request.iteration, prompt + request.room, self._cost(prompt, request.room))
-            if isinstance(held, str):
-                if "this run" in held:
-                    self._journal.tell(f"the teacher's budget of {self.options.budget} is used up: the run goes on without asking it")
-                raise Failed(held, counts=False)
-            if held is not None:
-                return held
-            await here.settled.wait()
+    @asynccontextmanager
+    async def _reserved(self, request: _Request) -> AsyncIterator[None]:
+        """The endpoint's turn and a reservation in both budgets; raises Failed where there is no room, or where the endpoint is down."""
+        prompt, iteration = request.prompt_tokens, request.iteration
+        most = prompt + request.room, self._cost(prompt, request.room)
+        if iteration not in self._evolution_budgets:
+            calls = self.options.calls_per_evolution
+            spent = self._ledger.evolution(iteration)
+            self._evolution_budgets[iteration] = Budget(f"{calls}calls" if calls else "", spent, " for this evolution")
+        await self._pace.turn()
+        self._check_up()
+        async with self._evolution_budgets[iteration].held(*most), self._run_budget.held(*most):
+            self._check_up()
+            yield
+
+    def _check_up(self) -> None:
+        if self._down:
+            raise Failed(self._down, counts=False, unsent=Unsent.DOWN)
 
     def _learn(self, request: _Request, failed: Failed) -> None:
         """What the next attempt does otherwise."""
         if failed.instead is not None:
             request.dialect = failed.instead
-            return
-        request.failures += 1
-        if failed.cut:
+        elif failed.cut:
             request.room = min(2 * request.room, MOST_ROOM * int(request.kept["max_tokens"]))
-        if failed.after is not None:
-            self._pace.quiet(failed.after)
 
     async def _ask_policy(self, request: _Request) -> Answer:
         assert self._chat is not None
@@ -242,22 +227,23 @@ class Asking:
             self._in_a_row += 1
             if self._in_a_row >= IN_A_ROW and not self._down:
                 where = self.options.base_url if self._chat is None else "policy"
-                self._down = f"{DOWN} {where} failed {self._in_a_row} requests in a row, the last with: {failed.reason}"
-                self._journal.tell(f"the teacher is down: {self._down.removeprefix(NOT_ASKED)}")
+                self._down = f"the endpoint {where} failed {self._in_a_row} requests in a row, the last with: {failed.reason}"
+                self._journal.tell(f"the teacher is down: {self._down}")
                 if self.options.when_down == "stop":
-                    failed = Failed(self._down)  # its row lets a replay stop here too
-        if failed.reason.startswith(NOT_ASKED):
+                    failed = Failed(self._down, unsent=Unsent.DOWN)  # its row lets a replay stop here too
+        if self._run_budget.refused:
+            self._journal.tell(f"the teacher's budget of {self.options.budget} is used up: the run goes on without asking it")
+        if failed.unsent is not None:
             about = (request.key, request.iteration, request.purpose, self._model, request.kept)
-            self._journal.record(TeacherCall(*about, fault=failed.reason, sent=False))
-        self._raise(failed.reason)
+            self._journal.record(TeacherCall(*about, fault=failed.reason, unsent=failed.unsent))
+        self._raise(failed.reason, failed.unsent)
 
-    def _raise(self, reason: str) -> NoReturn:
-        if reason.startswith(SPENT):
+    def _raise(self, reason: str, unsent: Unsent | None) -> NoReturn:
+        if unsent is Unsent.BUDGET:
             raise BudgetSpent(reason) from None
-        if reason.startswith(DOWN):
+        if unsent is Unsent.DOWN:
             if self.options.when_down == "stop":
-                about = reason.removeprefix(NOT_ASKED)
-                raise TooManyFaults(f"{about}; mend it and go on with coevolve resume, or set synthesizer.when_down = 'go_on'") from None
+                raise TooManyFaults(f"{reason}; mend it and go on with coevolve resume, or set synthesizer.when_down = 'go_on'") from None
             raise EndpointDown(reason) from None
         raise TeacherFault(reason) from None
 
@@ -266,13 +252,6 @@ class Asking:
         if self._here is None or self._here.loop is not loop:
             self._here = _Here(loop, asyncio.Semaphore(self.options.concurrency))
         return self._here
-
-
-def _wait(error: BaseException | None, failures: int) -> float:
-    """Seconds until the next attempt: none before asking in another form, else as the endpoint asks, else longer each time."""
-    if not isinstance(error, Failed) or error.instead is not None:
-        return 0.0
-    return error.after + waiting.growing(1) if error.after is not None else waiting.growing(failures)
 
 
 def _sendable(value: Any) -> Any:

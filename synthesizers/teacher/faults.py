@@ -1,11 +1,6 @@
 """What becomes of a request to the teacher that brought no usable reply."""
 
 from coevolve import InfrastructureFault
-from coevolve.endpoint import NOT_ASKED
-
-SPENT = f"{NOT_ASKED}the budget"
-"""As the reason in a row of the journal, which lets a replay refuse the same requests."""
-DOWN = f"{NOT_ASKED}the endpoint"
 
 
 class TeacherFault(InfrastructureFault):

@@ -153,7 +153,7 @@ def test_tasks_that_cannot_be_had_are_one_line(runs: Any, folder: Path, found: A
 def test_what_a_user_can_mend_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Untold, "found", UserError("fetch it first"))
     with pytest.raises(UserError, match="fetch it first"):
-        tasks_of(Untold(StockroomOptions()), "test")
+        tasks_of(Untold(StockroomOptions()), "test", 20.0)
 
 
 class Dark(Stockroom):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
@@ -16,6 +17,7 @@ from coevolve.core.evaluation import arms, evaluate, run_eval
 from coevolve.core.evaluation_report import Estimate, render_table
 from coevolve.core.show import show
 from coevolve.core.summary import shares
+from coevolve.core.why import why
 from coevolve.testing import Stockroom, TabularPolicy, make_task
 
 
@@ -85,10 +87,27 @@ def test_an_unknown_split_is_named(runs: Any) -> None:
         run_eval(runs.config(registry, "evaluation.split=tset"), registry)
 
 
+def test_signals_and_refusals_are_shown_with_what_why_takes(runs: Any, folder: Path) -> None:
+    """Also where a refusal's words would be markup, or several lines."""
+    runs.run(folder, "synthesizer.name=programmatic", 'signals.names=["boundary"]')
+    with sqlite3.connect(folder / "run.sqlite") as db:
+        (task, reason) = db.execute(
+            "SELECT c.task_id, v.reason FROM verdicts v JOIN candidates c ON c.number = v.candidate_number WHERE NOT v.accepted"
+        ).fetchone()
+        db.execute("UPDATE verdicts SET detail = 'it [/said]\n[red]so' WHERE NOT accepted")
+        (signalled,) = db.execute("SELECT task_id FROM signals ORDER BY number DESC LIMIT 1").fetchone()
+    db.close()
+    whole = text_of(lambda console: show(folder, None, console))
+    signals, refusals = whole.split("The newest signals")[1].split("The newest refusals")
+    assert signalled in signals and '"successes"' in signals
+    assert task in refusals and reason in refusals and "it [/said] [red]so" in refusals
+    assert any("refused" in line for line in why(folder, task))
+
+
 def test_a_run_and_its_tasks_can_be_read(runs: Any, folder: Path) -> None:
     runs.run(folder)
     whole = text_of(lambda console: show(folder, None, console))
-    assert "after    6 iterations, test greedy" in whole and "The weakest tasks" in whole
+    assert "after    6 iterations, test greedy" in whole and "The weakest tasks" in whole and "The newest signals" in whole
     task = next(word for word in whole.split() if word.startswith("stockroom-train"))
     story = text_of(lambda console: show(folder, task, console))
     assert "origin: Origin(kind='seed'" in story and "iteration" in story and "assistant:" in story

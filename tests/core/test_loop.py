@@ -162,6 +162,15 @@ def test_a_finished_run_can_be_made_longer(runs: Any, tmp_path: Path) -> None:
     store.close()
 
 
+def test_the_summary_of_a_resumed_run_counts_the_time_of_all_its_processes(runs: Any, folder: Path) -> None:
+    runs.run(folder, "steps=3")
+    with sqlite3.connect(folder / "run.sqlite") as db:
+        db.execute("UPDATE seconds SET value = value + 1000 WHERE part IN ('wall', 'environment') AND iteration = 3")
+    db.close()
+    summary = resume(runs.registry(), folder, ["steps=6"])
+    assert 1000 < summary["wall_seconds"] < 2000 and 1000 < summary["seconds"]["environment"] < summary["wall_seconds"]
+
+
 def test_an_observer_that_raises_stops_nothing(runs: Any, folder: Path) -> None:
     watcher = Watcher(stop_at=1, error=ValueError)
     summary = runs.run(folder, plugins=(watcher,))

@@ -6,11 +6,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from progress import reached
 
 SMALL = (
     "steps=4", "batch=4", "rollouts=4", "initial_tasks=12", "evolve_every=2", "tasks_per_evolution=3", "checkpoint_every=2",
@@ -39,23 +39,6 @@ def ended(run: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
     out, err = run.communicate(timeout=240)
     assert run.returncode == code, err[-2000:]
     return out, err
-
-
-def reached(folder: Path, iteration: int) -> None:
-    """Wait until the run has stored rollouts of `iteration`."""
-    deadline = time.monotonic() + 200
-    while time.monotonic() < deadline:
-        try:
-            with sqlite3.connect(f"file:{folder / 'run.sqlite'}?mode=ro", uri=True) as db:
-                if (db.execute("SELECT max(iteration) FROM groups").fetchone()[0] or 0) >= iteration:
-                    return
-        except sqlite3.OperationalError:
-            pass  # the file or its tables are not there yet
-        finally:
-            if "db" in locals():
-                db.close()
-        time.sleep(0.05)
-    pytest.fail(f"iteration {iteration} was not reached")
 
 
 def written(folder: Path) -> dict[str, Any]:

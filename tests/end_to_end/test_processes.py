@@ -6,11 +6,11 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from progress import reached
 
 SETTINGS = (
     "steps=4", "batch=4", "rollouts=4", "initial_tasks=12", "evolve_every=2", "tasks_per_evolution=3", "checkpoint_every=2",
@@ -62,23 +62,6 @@ def assert_same(folder: Path, other: Path) -> None:
     weights, others = (load_file(path / "policy" / "model.safetensors") for path in (folder, other))
     for name, weight in weights.items():
         torch.testing.assert_close(others[name], weight, atol=1e-5, rtol=1e-4)
-
-
-def reached(folder: Path, iteration: int) -> None:
-    """Wait until the run has stored rollouts of `iteration`."""
-    deadline = time.monotonic() + 200
-    while time.monotonic() < deadline:
-        try:
-            with sqlite3.connect(f"file:{folder / 'run.sqlite'}?mode=ro", uri=True) as db:
-                if (db.execute("SELECT max(iteration) FROM groups").fetchone()[0] or 0) >= iteration:
-                    return
-        except sqlite3.OperationalError:
-            pass  # the file or its tables are not there yet
-        finally:
-            if "db" in locals():
-                db.close()
-        time.sleep(0.05)
-    pytest.fail(f"iteration {iteration} was not reached")
 
 
 @pytest.fixture(scope="module")

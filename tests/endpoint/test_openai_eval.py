@@ -16,6 +16,7 @@ from coevolve.core.registry import load_plugins
 from coevolve.environments.desk import Desk
 from coevolve.testing import Stockroom
 
+pytestmark = pytest.mark.usefixtures("no_proxy")
 KEY = "sk-very-secret-0123456789"
 
 
@@ -105,7 +106,7 @@ def dropping(rude: Any, answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 @pytest.mark.parametrize("kind", ["strict", "tool_calls", "text only", "drops"])
-def test_servers_of_every_kind_give_the_same_success(rude: Any, slept: list[float], kind: str) -> None:
+def test_servers_of_every_kind_give_the_same_success(rude: Any, no_waiting: Any, kind: str) -> None:
     environment = Tooled(Stockroom.Options())
     tasks = environment.tasks("test")
     text = solver(environment, tasks, lambda task: True)
@@ -172,10 +173,10 @@ def test_a_local_policy_and_an_endpoint_in_one_table(
 
 @pytest.mark.slow
 def test_a_real_model_behind_a_real_server(
-    local_server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    real_server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    sets = [f"policy.base_url={local_server}", "policy.api_key_env=''", "max_completions=2", "max_new_tokens=8"]
+    sets = [f"policy.base_url={real_server}", "policy.api_key_env=''", "max_completions=2", "max_new_tokens=8"]
     arguments = ["eval", "--policy", "openai", "--model", "smollm2", "--tasks", "3", *(part for one in sets for part in ("--set", one))]
     assert main([*arguments, "--json"]) == 0
     told = json.loads(capfd.readouterr().out)

@@ -17,6 +17,7 @@ from coevolve.plugins.policies.tool_calls import UNANSWERED, Turn, as_text, nati
 from coevolve.plugins.trainers.grpo import Grpo, GrpoOptions
 from coevolve.testing import Stockroom
 
+pytestmark = pytest.mark.usefixtures("no_proxy")
 KEY = "sk-very-secret-0123456789"
 TOOLS = [{"type": "function", "function": {"name": "take", "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}}}}]
 
@@ -180,7 +181,7 @@ def drops(rude: Any, every: int) -> Iterator[Any]:
         yield rude.Reply(drop="before" if number % 2 else "half") if number % every == 0 else "fine"
 
 
-def test_dropped_connections_cost_no_conversation(rude: Any, slept: list[float]) -> None:
+def test_dropped_connections_cost_no_conversation(rude: Any, no_waiting: Any) -> None:
     lock, replies = threading.Lock(), drops(rude, 5)
 
     def answer(request: Any) -> Any:
@@ -190,27 +191,27 @@ def test_dropped_connections_cost_no_conversation(rude: Any, slept: list[float])
     rude.answer = answer
     asked = policy(rude)
     assert asked.complete(talk(asked, 40), Sampling()) == ["fine"] * 40
-    assert asked.spent.calls == len(rude.requests) > 40 and asked.spent.failed == asked.spent.calls - 40 and slept
+    assert asked.spent.calls == len(rude.requests) > 40 and asked.spent.failed == asked.spent.calls - 40 and no_waiting.slept
 
 
-def test_retry_after_is_honoured_by_all(rude: Any, slept: list[float]) -> None:
+def test_retry_after_is_honoured_by_all(rude: Any, no_waiting: Any) -> None:
     rude.script(rude.Reply("", status=429, headers={"Retry-After": "30"}), "fine")
     asked = policy(rude, concurrency=1)
     assert asked.complete(talk(asked, 2), Sampling()) == ["fine"] * 2
-    assert sum(slept) >= 30 - 1e-6
+    assert sum(no_waiting.slept) >= 30 - 1e-6
 
 
-def test_one_that_fails_for_good_is_a_fault_of_its_own(rude: Any, slept: list[float]) -> None:
+def test_one_that_fails_for_good_is_a_fault_of_its_own(rude: Any, no_waiting: Any) -> None:
     rude.answer = lambda request: rude.Reply("", status=503) if "bad" in request["messages"][-1]["content"] else "fine"
     asked = policy(rude)
     talks = talk(asked, 3)
     talks[1].observe([{"role": "user", "content": "bad"}])
     first, second, third = asked.complete(talks, Sampling())
     assert (first, third) == ("fine", "fine") and isinstance(second, InfrastructureFault) and "HTTP 503" in str(second)
-    assert len(slept) == 2, "two attempts more"
+    assert len(no_waiting.slept) == 2, "two attempts more"
 
 
-def test_an_endpoint_that_is_down_raises(rude: Any, slept: list[float]) -> None:
+def test_an_endpoint_that_is_down_raises(rude: Any, no_waiting: Any) -> None:
     rude.answer = lambda request: rude.Reply("", status=503)
     asked = policy(rude, retries=0, concurrency=1)
     with pytest.raises(InfrastructureFault, match="failed 3 conversations in a row, the last: HTTP 503"):
@@ -219,16 +220,14 @@ def test_an_endpoint_that_is_down_raises(rude: Any, slept: list[float]) -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_closed_door_is_named_at_once_and_shows_no_key(
-    rude: Any, status: int, monkeypatch: pytest.MonkeyPatch, slept: list[float]
-) -> None:
+def test_a_closed_door_is_named_at_once_and_shows_no_key(rude: Any, status: int, monkeypatch: pytest.MonkeyPatch, no_waiting: Any) -> None:
     monkeypatch.setenv("MY_KEY", KEY)
     rude.answer = lambda request: refused(rude, f"bad key {KEY}", status)
     asked = policy(rude, api_key_env="MY_KEY")
     with pytest.raises(UserError, match=f"HTTP {status}, model 'm' at .* the variable MY_KEY") as caught:
         asked.complete(talk(asked), Sampling())
     assert KEY not in str(caught.value) and "[key]" in str(caught.value)
-    assert not slept and rude.headers[0]["authorization"] == f"Bearer {KEY}"
+    assert not no_waiting.slept and rude.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
 def test_a_key_that_is_not_there_is_told_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,7 +277,7 @@ def test_a_budget_of_tokens_or_cost_holds_back_what_is_on_its_way(rude: Any) -> 
         assert 7 <= found.count("fine") <= 10 and asked.spent.prompt_tokens + asked.spent.completion_tokens <= 1000
 
 
-def test_a_reply_that_trickles_ends_at_the_deadline(rude: Any, slept: list[float]) -> None:
+def test_a_reply_that_trickles_ends_at_the_deadline(rude: Any, no_waiting: Any) -> None:
     rude.answer = lambda request: rude.Reply("x" * 4000, trickle=0.05)
     asked = policy(rude, timeout=0.3, retries=1)
     (found,) = asked.complete(talk(asked), Sampling())
@@ -286,7 +285,7 @@ def test_a_reply_that_trickles_ends_at_the_deadline(rude: Any, slept: list[float
 
 
 @pytest.mark.parametrize("raw", ["", "not json", "[]", '{"choices": []}', '{"choices": [{"message": null}]}'])
-def test_nonsense_is_a_fault_of_the_endpoint(rude: Any, raw: str, slept: list[float]) -> None:
+def test_nonsense_is_a_fault_of_the_endpoint(rude: Any, raw: str, no_waiting: Any) -> None:
     rude.answer = lambda request: rude.Reply(raw=raw)
     (found,) = (asked := policy(rude)).complete(talk(asked), Sampling())
     assert isinstance(found, InfrastructureFault)
@@ -299,7 +298,7 @@ def test_it_cannot_be_trained(rude: Any) -> None:
     assert "\n" not in str(caught.value) and rude.requests == []
 
 
-def test_whole_episodes_with_lost_calls_have_no_score_and_no_more(rude: Any, slept: list[float]) -> None:
+def test_whole_episodes_with_lost_calls_have_no_score_and_no_more(rude: Any, no_waiting: Any) -> None:
     room = Stockroom(Stockroom.Options())
     tasks = list(room.tasks("test"))[:6]
     scripts = {task.query: room.script(task.solution) for task in tasks}
@@ -323,3 +322,31 @@ def test_tools_join_the_system_message_or_make_one() -> None:
     user = Turn({"role": "user", "content": "q"})
     assert [m["role"] for m in plain([user], TOOLS, "<take>")] == ["system", "user"]
     assert plain([user], None, "") == [{"role": "user", "content": "q"}]
+
+
+def test_an_answer_is_told_as_it_arrives(rude: Any) -> None:
+    told: list[tuple[int, str]] = []
+    first_is_there = threading.Event()
+
+    def answer(request: Any) -> Any:
+        return rude.Reply("slow", wait=first_is_there) if len(request["messages"]) == 2 else "quick"
+
+    rude.answer = answer
+    asked = policy(rude)
+    talks = talk(asked, 2)
+    talks[1].observe([{"role": "user", "content": "more"}])
+
+    def tell(n: int, text: str) -> None:
+        told.append((n, text))
+        assert talks[n].messages[-1]["content"] == text
+        first_is_there.set()
+
+    assert asked.complete_telling(talks, Sampling(), tell) == ["slow", "quick"]
+    assert told == [(1, "quick"), (0, "slow")]
+
+
+def test_what_is_no_text_is_not_told(rude: Any) -> None:
+    rude.answer = lambda request: rude.Reply(status=500)
+    told: list[int] = []
+    (fault,) = policy(rude, retries=0).complete_telling(talk(policy(rude)), Sampling(), lambda n, text: told.append(n))
+    assert isinstance(fault, InfrastructureFault) and told == []

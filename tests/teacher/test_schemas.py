@@ -70,7 +70,7 @@ def test_schemas_of_all_tools_are_strict(name: str, all_tools: dict[str, tuple[T
 
 
 @pytest.mark.slow
-def test_a_real_server_takes_them(local_server: str, all_tools: dict[str, tuple[Tool, ...]]) -> None:
+def test_a_real_server_takes_them(real_server: str, all_tools: dict[str, tuple[Tool, ...]]) -> None:
     """It answers, and what it writes fits as far as it goes; a schema that it cannot turn into a grammar would be an error."""
     for name, tools in all_tools.items():
         for schema in (schemas.step(tools[:40]), schemas.candidates(tools[:40], 12, 3, turns=True)):
@@ -80,7 +80,7 @@ def test_a_real_server_takes_them(local_server: str, all_tools: dict[str, tuple[
                 "max_tokens": 24,
                 "response_format": {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": schema}},
             }
-            request = Request(f"{local_server}/chat/completions", json.dumps(asked).encode(), {"Content-Type": "application/json"})
+            request = Request(f"{real_server}/chat/completions", json.dumps(asked).encode(), {"Content-Type": "application/json"})
             with urlopen(request, timeout=120) as answer:
                 written = json.load(answer)["choices"][0]["message"]["content"]
             assert re.match(r'\{\s*("(thought|candidates)"|\Z)', written), (name, written)

@@ -47,14 +47,16 @@ def written(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(2000)
-def test_an_evolution_by_a_real_model_and_its_replay_without_one(local_server: str, tmp_path: Path) -> None:
-    out = run(tmp_path / "run", local_server)
+def test_an_evolution_by_a_real_model_and_its_replay_without_one(real_server: str, tmp_path: Path) -> None:
+    out = run(tmp_path / "run", real_server)
     assert "evolution after iteration 2" in out and "held-out success, greedy" in out
     calls = rows(tmp_path / "run", "SELECT purpose, reply, prompt_tokens, completion_tokens FROM teacher_calls WHERE fault IS NULL")
-    assert {call[0] for call in calls} == {"reflect", "explore", "abstract"}
+    # What the model writes hangs on the processor; it is asked to abstract where one of its steps succeeded.
+    purposes, candidates = {call[0] for call in calls}, rows(tmp_path / "run", "SELECT candidate FROM candidates")
+    assert {"reflect", "explore"} <= purposes <= {"reflect", "explore", "abstract"}
+    assert "abstract" in purposes or not candidates
     assert all(reply.strip().startswith("{") and prompt > 100 and completion > 0 for _, reply, prompt, completion in calls)
-    (explored,) = {len(json.loads(c)["exploration"]) for (c,) in rows(tmp_path / "run", "SELECT candidate FROM candidates")} or {0}
-    assert explored <= 2
+    assert all(len(json.loads(candidate)["exploration"]) <= 2 for (candidate,) in candidates)
 
     run(tmp_path / "again", "http://127.0.0.1:9/v1", "--replay", str(tmp_path / "run"))
     assert written(tmp_path / "again") == written(tmp_path / "run")

@@ -9,18 +9,21 @@ Nothing heavy is imported before an `Endpoint` is made.
 
 from . import waiting
 from .answers import Answer, ToolCall, Usage, read_answer
+from .budget import Budget, Spent
 from .client import Endpoint
-from .faults import NOT_ASKED, Failed, error_fields, line, of_status
-from .settings import EndpointOptions, address, check_packages, is_local, missing_key, read_budget, read_key, tokens_of, variable
-from .waiting import Pace, growing, retry_after
+from .faults import Failed, error_fields, line, of_status
+from .settings import Access, EndpointOptions, address, check_packages, is_local, missing_key, read_budget, read_key, tokens_of, variable
+from .waiting import Pace, growing, repeated, retry_after
 
 __all__ = [
-    "NOT_ASKED",
+    "Access",
     "Answer",
+    "Budget",
     "Endpoint",
     "EndpointOptions",
     "Failed",
     "Pace",
+    "Spent",
     "ToolCall",
     "Usage",
     "address",
@@ -34,6 +37,7 @@ __all__ = [
     "read_answer",
     "read_budget",
     "read_key",
+    "repeated",
     "retry_after",
     "tokens_of",
     "variable",

@@ -1,4 +1,4 @@
-"""One HTTP attempt at one chat completion: the body of the answer, or a Failed that says what may help.
+"""One HTTP attempt at one answer: its body, or a Failed that says what may help.
 
 The client's own retries are off, answers are bounded in size, redirects are not followed, and nothing that is said of a failure repeats the
 key, also where a server echoes it.
@@ -6,9 +6,12 @@ key, also where a server echoes it.
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from operator import attrgetter
+from typing import Any, Literal
 
-from .faults import NOT_ASKED, Failed, line, of_status
+from coevolve import Unsent
+
+from .faults import Failed, line, of_status
 from .settings import key_source, missing_key, read_key
 from .waiting import retry_after
 
@@ -19,7 +22,7 @@ SHORTEST_SECRET = 8
 
 
 class Endpoint:
-    """The endpoint as one event loop reaches it; `close` it in that loop. `options` are EndpointOptions, or have the same fields.
+    """The endpoint as one event loop reaches it; `close` it in that loop. `options` are an Access, or have the same fields.
 
     Raises Failed where there is no key and one is needed.
     """
@@ -32,9 +35,9 @@ class Endpoint:
         try:
             self._key = read_key(options)
         except ValueError as error:
-            raise Failed(f"{NOT_ASKED}{error}") from None
+            raise Failed(str(error), unsent=Unsent.NO_KEY) from None
         if self._key is None and (text := missing_key(options)):
-            raise Failed(f"{NOT_ASKED}{text}")
+            raise Failed(text, unsent=Unsent.NO_KEY)
 
         class Bounded(httpx2.AsyncByteStream):
             """A body that ends with a fault where it grows too large."""
@@ -73,16 +76,17 @@ class Endpoint:
         text = text.encode("utf-8", "replace").decode("utf-8")
         return text.replace(self._key, "[key]") if self._key and len(self._key) >= SHORTEST_SECRET else text
 
-    async def post(self, body: Mapping[str, Any]) -> tuple[str, str]:
+    async def post(
+        self, body: Mapping[str, Any], route: Literal["chat.completions", "moderations"] = "chat.completions"
+    ) -> tuple[str, str]:
         """The answer's body and content type for a request's `body`; raises Failed, whose texts are not scrubbed yet."""
         import openai
 
         options = self.options
         try:
             async with asyncio.timeout(options.timeout):
-                response = await self._client.chat.completions.with_raw_response.create(
-                    **body, extra_headers={"Accept-Encoding": "identity"}
-                )
+                ask = attrgetter(f"{route}.with_raw_response.create")(self._client)
+                response = await ask(**body, extra_headers={"Accept-Encoding": "identity"})
                 return response.content.decode("utf-8", "replace"), response.headers.get("content-type", "no content type")
         except (TimeoutError, openai.APITimeoutError):
             raise Failed(f"no whole answer within {options.timeout:g} s", again=True, lost=True) from None

@@ -5,8 +5,8 @@ from typing import Any
 
 from attrs import define
 
-NOT_ASKED = "not asked: "
-"""Begins the reason of a request that was never sent."""
+from coevolve import Unsent
+
 RAW_KEPT = 20_000
 """Characters of an unusable answer that are kept."""
 REFUSALS = ("content_filter", "content_policy_violation", "data_inspection_failed", "moderation_blocked")
@@ -33,6 +33,8 @@ class Failed(Exception):
     """The limit on tokens was used up before any text came."""
     lost: bool = False
     """No answer came, though the endpoint may have worked, and been paid, for it."""
+    unsent: Unsent | None = None
+    """Why nothing was sent, where nothing was."""
     usage: Any = None
     """The tokens that were told all the same."""
     status: int = 0

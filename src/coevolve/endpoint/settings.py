@@ -57,8 +57,8 @@ def variable(instance: object, attribute: object, value: str) -> None:
 
 
 @frozen(kw_only=True)
-class EndpointOptions:
-    """Options of a part that asks an endpoint; a subclass may set other defaults. `TABLE` is where they stand in a configuration."""
+class Access:
+    """Where an endpoint is and how one call of it is made; a subclass may set other defaults. `TABLE` is its place in a configuration."""
 
     TABLE: ClassVar[str] = "policy"
 
@@ -74,6 +74,12 @@ class EndpointOptions:
     """Seconds for one whole call, also for a reply that trickles."""
     retries: int = field(default=4, validator=[validators.ge(0), validators.le(20)])
     """Further attempts after one that failed, each after a longer wait with jitter; the endpoint's Retry-After is honoured."""
+
+
+@frozen(kw_only=True)
+class EndpointOptions(Access):
+    """Options of a part that asks an endpoint many questions at once."""
+
     concurrency: int = field(default=4, validator=validators.ge(1))
     """Calls at once."""
     requests_per_minute: int = field(default=0, validator=validators.ge(0))
@@ -94,7 +100,7 @@ class EndpointOptions:
         return (prompt * self.input_price + completion * self.output_price) / 1e6
 
 
-def check_packages(who: str, extra: str, packages: Sequence[str] = ("openai",)) -> None:
+def check_packages(who: str, extra: str, packages: Sequence[str] = ("openai", "tenacity")) -> None:
     """UserError for an installation without the libraries that asking needs; `who` needs them, the extra `extra` brings them."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:

@@ -4,9 +4,14 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+from .faults import Failed
+
+T = TypeVar("T")
 
 WINDOW = 60.0
 """Seconds of the rate limit's window."""
@@ -21,6 +26,12 @@ _own = random.SystemRandom()  # never the seeded generators: a replay waits for 
 async def sleep(seconds: float) -> None:
     """asyncio.sleep."""
     await asyncio.sleep(seconds)
+
+
+async def _pause(seconds: float) -> None:
+    """Sleep, where there is something to wait for."""
+    if seconds > 0:
+        await sleep(seconds)
 
 
 def now() -> float:
@@ -71,3 +82,37 @@ class Pace:
     def _wait(self) -> float:
         full = self._begun.maxlen and len(self._begun) == self._begun.maxlen
         return max(self._quiet_until - now(), self._begun[0] + WINDOW - now() if full else 0.0)
+
+
+async def repeated(attempt: Callable[[], Awaitable[T]], retries: int, pace: Pace) -> T:
+    """What `attempt` comes to, tried up to `retries` times more where its Failed says that this may help; raises the last Failed.
+
+    Before each there is a wait: as long as the endpoint asks, else longer each time. A Failed that says what to do `instead` is followed
+    at once by the next attempt, which is not counted.
+    """
+    import tenacity
+
+    failures = 0
+
+    def again(error: BaseException) -> bool:
+        nonlocal failures
+        if not isinstance(error, Failed):
+            return False
+        if error.instead is not None:
+            return True
+        failures += 1
+        if error.after is not None:
+            pace.quiet(error.after)
+        return error.again and failures <= retries
+
+    def wait(state: tenacity.RetryCallState) -> float:
+        failed = state.outcome.exception() if state.outcome else None
+        assert isinstance(failed, Failed)
+        if failed.instead is not None:
+            return 0.0
+        return growing(failures) if failed.after is None else failed.after + growing(1)
+
+    async for one in tenacity.AsyncRetrying(retry=tenacity.retry_if_exception(again), wait=wait, sleep=_pause, reraise=True):
+        with one:
+            return await attempt()
+    raise AssertionError("tenacity ended without a result or an error")

@@ -69,11 +69,12 @@ Answer = Callable[[Request], str | Reply]
 
 @define
 class RudeServer:
-    """`requests` and `headers` (names in small letters) are what came, in order; `most_at_once` how many were open together."""
+    """`requests`, `paths` and `headers` (names in small letters) are what came, in order; `most_at_once` how many were open together."""
 
     base_url: str = ""
     answer: Answer = lambda request: "yes"
     requests: list[Request] = field(factory=list)
+    paths: list[str] = field(factory=list)
     headers: list[dict[str, str]] = field(factory=list)
     connections: set[int] = field(factory=set)
     errors: list[str] = field(factory=list)
@@ -95,9 +96,10 @@ class RudeServer:
 
         self.answer = answer
 
-    def reply(self, request: Request, headers: dict[str, str], connection: int) -> "_Reply":
+    def reply(self, request: Request, path: str, headers: dict[str, str], connection: int) -> "_Reply":
         with self.lock:
             self.requests.append(request)
+            self.paths.append(path)
             self.headers.append(headers)
             self.connections.add(connection)
             self.open_now += 1
@@ -120,7 +122,9 @@ def _handler(rude: RudeServer) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            reply = rude.reply(json.loads(body), {name.lower(): value for name, value in self.headers.items()}, id(self.connection))
+            reply = rude.reply(
+                json.loads(body), self.path, {name.lower(): value for name, value in self.headers.items()}, id(self.connection)
+            )
             try:
                 while reply.wait is not None and not reply.wait.wait(0.01) and not rude.stopping.is_set():
                     pass

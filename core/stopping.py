@@ -1,0 +1,55 @@
+"""How a command ends that is stopped: by Ctrl-C, SIGTERM, or a fault; with one line that says how to go on, and an exit code."""
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+
+from .errors import CoevolveError, UserError
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, as schedulers send it before they kill: the run ends as it does at Ctrl-C."""
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise _Terminated
+
+
+@contextmanager
+def resumable(folder: Path | None) -> Iterator[None]:
+    """Say how to go on when a run is interrupted or a fault stops it; before its folder holds anything, there is nothing to go on with.
+
+    Of a run's several processes only the first has the `folder` and says it; SIGTERM, by which launchers stop them, is an interrupt too.
+    """
+    from .processes import launched
+
+    if launched():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def how() -> str:
+        return f"; go on with: coevolve resume {folder}" if folder and (folder / "config.toml").is_file() else ""
+
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, _terminate) if main else None
+    try:
+        yield
+    except UserError:
+        raise
+    except CoevolveError as error:
+        raise typer.Exit(fail(3, f"{error}{how()}")) from error
+    except KeyboardInterrupt as stop:
+        raise typer.Exit(fail(143 if isinstance(stop, _Terminated) else 130, f"stopped{how()}")) from None
+    finally:
+        if main:
+            signal.signal(signal.SIGTERM, before)
+
+
+def fail(code: int, text: str) -> int:
+    """Print one line on stderr; the exit code."""
+    print(f"coevolve: {' '.join(text.split())}", file=sys.stderr)
+    return code
