@@ -86,7 +86,9 @@ class TransformersPolicy:
         return policy
 
     def over(self, model: Any) -> Self:
-        """This policy with another model in it, a live one."""
+        """This policy with another model in it, a live one; the memory of its own is given back (an evaluation before training loads it)."""
+        vars(self).pop("engine", None)
+        vars(self).pop("model", None)
         return self.of(model, self.tokenizer, self.options)
 
     @cached_property
