@@ -86,7 +86,7 @@ class TransformersPolicy:
         return policy
 
     def over(self, model: Any) -> Self:
-        """This policy with another model in it, a live one; the memory of its own is given back (an evaluation before training loads it)."""
+        """This policy with another model in it, a live one; its own, which an evaluation before training loads, is given back."""
         vars(self).pop("engine", None)
         vars(self).pop("model", None)
         return self.of(model, self.tokenizer, self.options)
