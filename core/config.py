@@ -19,7 +19,7 @@ from attrs import Factory, field, frozen
 from attrs.validators import and_, ge, gt, le, lt, min_len
 
 from .errors import UserError, did_you_mean
-from .layers import ABSENT, MANY, ONE, layers, merge, recipes, source
+from .layers import ABSENT, MANY, ONE, Layer, layers, merge, recipes, source
 from .registry import Registry
 from .retirement import Retirement
 from .strict import NONE, Misfit, describe, plain, structure
@@ -138,9 +138,16 @@ class Config:
         return found
 
 
-def load_config(registry: Registry, recipe: str | None = DEFAULT_RECIPE, file: Path | None = None, sets: Sequence[str] = ()) -> Config:
-    """The configuration that the layers describe; UserError (one line: source, key, what was expected and found) if they do not fit."""
-    found = layers(recipe, file, sets)
+def load_config(
+    registry: Registry,
+    recipe: str | None = DEFAULT_RECIPE,
+    file: Path | None = None,
+    sets: Sequence[str] = (),
+    above: Sequence[Layer] = (),
+) -> Config:
+    """The configuration that the layers describe, `above` being more of them over `sets`; UserError (one line: source, key, what was
+    expected and found) if they do not fit."""
+    found = [*layers(recipe, file, sets), *above]
     try:
         return _structure(registry, merge(found))
     except Misfit as misfit:

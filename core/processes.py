@@ -114,16 +114,6 @@ class Ranks:
         distributed.destroy_process_group()
 
 
-def launched() -> bool:
-    """Whether a launcher started several processes."""
-    return int(os.environ.get("WORLD_SIZE", "1")) > 1
-
-
-def follows() -> bool:
-    """Whether this is one of several processes, but not the first."""
-    return launched() and int(os.environ.get("RANK", "0")) > 0
-
-
 class SharedRoller(Roller):
     """Rolls out with every process of the run when it is the policy in training that acts; in the first process only."""
 

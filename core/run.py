@@ -21,7 +21,7 @@ from .attempts import Attempting
 from .chat import PolicyChat
 from .checkpoints import newest_whole
 from .clock import Clock
-from .config import Chosen, Config, dump_toml, load_config
+from .config import Chosen, Config, load_config
 from .contracts import Environment, NeedsChat, NeedsEnvironment, NeedsJournal, NeedsPolicy
 from .deadline import Limit
 from .episodes import Limits, Roller
@@ -31,10 +31,12 @@ from .guard import Guard, check_split, tasks_of
 from .journal import StoreJournal, replayed
 from .loop import Loop
 from .model import TaskPool
-from .processes import Done, Follower, Leader, Ranks, SharedRoller, launched
+from .processes import Done, Follower, Leader, Ranks, SharedRoller
 from .randomness import generator
 from .registry import Registry
 from .remote import limits_for, placed
+from .resuming import Entered, check_changes, write_config
+from .stopping import launched
 from .store import WALL, Store
 from .summary import summarize
 
@@ -78,7 +80,7 @@ def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
         with disk_told(folder):
             folder.mkdir(parents=True, exist_ok=True)
             with hold(folder):
-                (folder / "config.toml").write_text(dump_toml(config))
+                write_config(config, folder)
                 (folder / "versions.json").write_text(json.dumps(versions(registry), indent=1))
                 return drive(make_loop(store=Store(folder / "run.sqlite", create=True)), folder, ranks=ranks)
 
@@ -89,14 +91,15 @@ def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[s
     if not config_file.is_file():
         raise UserError(f"{folder} is no run folder: it has no config.toml")
     config = load_config(registry, recipe=None, file=config_file, sets=sets)
-    with _ranks(config) as ranks, disk_told(folder), hold(folder), placed(config, registry) as environment:
-        make_loop = build(config, registry, folder, Clock(), environment, ranks)
-        store = _store_of(folder)
-        with closing(store):
-            checkpoint, note = newest_whole(store, folder)
-            if checkpoint and config.steps < checkpoint[0]:
+    before = load_config(registry, recipe=None, file=config_file)
+    with _ranks(config) as ranks, disk_told(folder), hold(folder), closing(_store_of(folder)) as store:
+        checkpoint, note = newest_whole(store, folder)
+        if checkpoint:
+            check_changes(before, config, registry, folder)
+            if config.steps < checkpoint[0]:
                 raise UserError(f"steps is {config.steps}, but {folder} has done {checkpoint[0]} iterations: set steps to that or more")
-            (folder / "config.toml").write_text(dump_toml(config))
+        with placed(config, registry) as environment:
+            make_loop = build(config, registry, folder, Clock(), environment, ranks)
             return drive(make_loop(store=store), folder, checkpoint, note, ranks)
 
 
@@ -161,9 +164,11 @@ def drive(
         trains = bool(checkpoint) or loop.iteration < config.steps  # after the last iteration there still are weights to take up
         if ranks:
             ranks.tell(Done(trains))
+        entered = Entered(Leader(loop, ranks) if ranks else loop, lambda: write_config(config, folder))
         if trains:
             with clock.part("update"):  # the loop's own parts are counted apart; what is left of the trainer's time is this
-                loop.trainer.train(Leader(loop, ranks) if ranks else loop, resumed)
+                loop.trainer.train(entered, resumed)
+        entered.enter()
         with clock.part("store"):
             loop.trainer.save_policy(folder / "policy")
         if ranks:

@@ -1,5 +1,6 @@
 """How a command ends that is stopped: by Ctrl-C, SIGTERM, or a fault; with one line that says how to go on, and an exit code."""
 
+import os
 import signal
 import sys
 import threading
@@ -10,6 +11,16 @@ from pathlib import Path
 import typer
 
 from .errors import CoevolveError, UserError
+
+
+def launched() -> bool:
+    """Whether a launcher started several processes."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
+def follows() -> bool:
+    """Whether this is one of several processes, but not the first."""
+    return launched() and int(os.environ.get("RANK", "0")) > 0
 
 
 class _Terminated(KeyboardInterrupt):
@@ -26,8 +37,6 @@ def resumable(folder: Path | None) -> Iterator[None]:
 
     Of a run's several processes only the first has the `folder` and says it; SIGTERM, by which launchers stop them, is an interrupt too.
     """
-    from .processes import launched
-
     if launched():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
 

@@ -73,6 +73,7 @@ class TransformersPolicy:
 
     name: ClassVar[str] = "transformers"
     Options: ClassVar[type[Any]] = TransformersOptions
+    fixed: ClassVar[tuple[str, ...]] = ("model", "chat_template")
 
     def __init__(self, options: TransformersOptions) -> None:
         self.options = options

@@ -14,7 +14,7 @@ from attrs import field, frozen, validators
 
 from coevolve import UserError
 
-_BUDGET = re.compile(r"(\d+(?:\.\d*)?(?:e\+?\d+)?) ?(calls|tokens|cost)", re.IGNORECASE)
+_BUDGET = re.compile(r"(\d+(?:\.\d*)?(?:e[+-]?\d+)?) ?(calls|tokens|cost)", re.IGNORECASE)
 
 
 def read_budget(text: str) -> tuple[float, str] | None:
@@ -28,7 +28,10 @@ def read_budget(text: str) -> tuple[float, str] | None:
     found = _BUDGET.fullmatch(text.strip())
     if found is None or float(found[1]) == float("inf"):
         raise ValueError(f"'budget' must be such as 200calls, 1e6tokens or 5cost: '{text}'")
-    return float(found[1]), found[2].lower()
+    amount, unit = float(found[1]), found[2].lower()
+    if unit == "calls" and amount != int(amount):
+        raise ValueError(f"'budget' must be a whole number where it is in calls: '{text}'")
+    return amount, unit
 
 
 def _budget(instance: object, attribute: object, value: str) -> None:
@@ -92,7 +95,8 @@ class EndpointOptions(Access):
     """Cost of a million tokens of replies."""
 
     def __attrs_post_init__(self) -> None:
-        if self.budget.endswith("cost") and not (self.input_price or self.output_price):
+        budget = read_budget(self.budget)
+        if budget and budget[1] == "cost" and not (self.input_price or self.output_price):
             raise ValueError(f"'budget' must be in calls or tokens where input_price and output_price are 0: {self.budget!r}")
 
     def cost(self, prompt: int, completion: int) -> float:
