@@ -307,6 +307,14 @@ class Checkable(Protocol):
 
 
 @runtime_checkable
+class FitsPolicy(Protocol):
+    """A trainer that can say whether its settings fit on any machine; a plan for a model that is elsewhere asks it in `setup`'s place."""
+
+    def fits(self, policy: Policy, run: "RunInfo") -> None:
+        """UserError for what can be told without the model's files."""
+
+
+@runtime_checkable
 class HasUsage(Protocol):
     """A policy that costs something to ask."""
 

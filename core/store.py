@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from os.path import isfile
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -118,7 +119,7 @@ class Store:
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self.path = path
-        if not create and not path.is_file():
+        if not create and not isfile(path):
             raise UserError(f"{path.parent} is no run folder: it has no {path.name}")
         self._open(create)
 

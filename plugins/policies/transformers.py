@@ -114,8 +114,14 @@ class TransformersPolicy:
         """Raise UserError for what can be told without loading the weights: files, chat template, device."""
         from .models import check_config
 
-        check_config(self.path)
+        check_config(self.path, self.tokenizer)
         _ = self.chat, self.placement
+
+    def skeleton(self) -> Any:
+        """The model's modules without their weights."""
+        from .models import skeleton
+
+        return skeleton(self.path)
 
     def load(self, dtype: Any = None, quantize: str = "") -> Any:
         """Another copy of the model, with weights in `dtype` (None: the dtype that it computes in); `quantize` "4bit" freezes them in four

@@ -73,7 +73,7 @@ class Access:
     """Name of the environment variable that holds the key; "" for an endpoint that needs none. The key is never stored, logged or shown."""
     api_key_file: str = ""
     """File that holds the key, read where the variable is not set."""
-    timeout: float = field(default=120.0, validator=validators.gt(0.0))
+    timeout: float = field(default=120.0, validator=[validators.gt(0.0), validators.le(1e6)])
     """Seconds for one whole call, also for a reply that trickles."""
     retries: int = field(default=4, validator=[validators.ge(0), validators.le(20)])
     """Further attempts after one that failed, each after a longer wait with jitter; the endpoint's Retry-After is honoured."""
@@ -126,8 +126,8 @@ def read_key(options: Any) -> str | None:
     if not key and options.api_key_file:
         try:
             key = Path(options.api_key_file).expanduser().read_text("utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            why = getattr(error, "strerror", None) or "it is no text"
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or "it is no text, or no path"
             raise ValueError(f"cannot read api_key_file {options.api_key_file}: {why}") from None
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise ValueError(f"what {key_source(options)} holds is no key: it has spaces, line ends or letters that no key has")
