@@ -108,7 +108,7 @@ def run(
         from .plan import plan
 
         if not follows():
-            print("\n".join(plan(settings, registry).lines))
+            print("\n".join(plan(settings, registry, here=True).lines))
         return
     from .run import follow, start
 

@@ -27,7 +27,7 @@ from .strict import NONE, Misfit, describe, plain, structure
 __all__ = ["Chosen", "Config", "Evaluation", "PluginChoice", "dump_toml", "load_config", "plugin_choice", "recipes"]
 
 DEFAULT_RECIPE = "desk"
-SECONDS = and_(gt(0.0), le(1e7))
+SECONDS: Any = and_(gt(0), le(10_000_000))
 """Of a deadline: no more than the system's clocks can wait for, with all repetitions."""
 
 

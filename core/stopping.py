@@ -40,8 +40,9 @@ def resumable(folder: Path | None) -> Iterator[None]:
     if launched():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
 
-    def how() -> str:
-        return f"; go on with: coevolve resume {folder}" if folder and (folder / "config.toml").is_file() else ""
+    def how(change: str = "") -> str:
+        sets = f" --set {change}" if change else ""
+        return f"; go on with: coevolve resume {folder}{sets}" if folder and (folder / "config.toml").is_file() else ""
 
     main = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, _terminate) if main else None
@@ -50,7 +51,7 @@ def resumable(folder: Path | None) -> Iterator[None]:
     except UserError:
         raise
     except CoevolveError as error:
-        raise typer.Exit(fail(3, f"{error}{how()}")) from error
+        raise typer.Exit(fail(3, f"{error}{how(error.change)}")) from error
     except KeyboardInterrupt as stop:
         raise typer.Exit(fail(143 if isinstance(stop, _Terminated) else 130, f"stopped{how()}")) from None
     finally:

@@ -41,10 +41,14 @@ def locate(name: str) -> str:
 def _on_the_hub(name: str) -> None:
     """One quick question instead of the library's minute of retries: a mistyped path looks like a hub name."""
     from huggingface_hub import get_session, hf_hub_url, try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
 
-    if isinstance(try_to_load_from_cache(name, "config.json"), str):
-        return
     other = f"policy.model {name!r} is no folder here"
+    try:
+        if isinstance(try_to_load_from_cache(name, "config.json"), str):
+            return
+    except HFValidationError as error:
+        raise UserError(f"{other}, and no model of the hub can have that name; name a local folder") from error
     try:
         answer = get_session().head(hf_hub_url(name, "config.json"), timeout=10)
     except Exception as error:

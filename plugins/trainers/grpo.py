@@ -46,7 +46,8 @@ from ..quiet import quiet
 
 SCHEDULES = ("constant", "linear", "cosine")
 FINITE = [ge(0.0), lt(inf)]
-RESUME = "the last checkpoint is untouched: resume from it, with a smaller trainer.learning_rate"
+RESUME = "the last checkpoint is untouched: resume from it with a smaller trainer.learning_rate"
+SMALLER = "trainer.learning_rate=SMALLER"
 
 
 @frozen
@@ -105,7 +106,7 @@ class Grpo:
 
     def fits(self, policy: Policy, run: RunInfo) -> None:
         """Check that `policy` has weights to train and that the run's numbers fit together."""
-        if not isinstance(policy, HasWeights):
+        if not (isinstance(type(policy), HasWeights) or isinstance(policy, HasWeights)):  # the first reads no files, on any Python
             why = "it has no weights here and gives no token ids, and text that is tokenised again is not what was sampled"
             raise UserError(f'policy {policy.name!r} cannot be trained ({why}); choose policy.name = "transformers" or "vllm"')
         if run.rollouts < 2:
@@ -366,7 +367,8 @@ class _Session:
             broken = [t.fault or "no reason given" for t in trajectories if t.score is None]
             why = f"{len(broken)} of {len(trajectories)} rollouts were infrastructure faults" + (f" ({broken[0]})" if broken else "")
             rest = "" if len(broken) == len(trajectories) else "; the others had no room for a completion: raise policy.max_context"
-            raise CoevolveError(f"iteration {iteration} has no token to train on: {why}{rest}")
+            change = "policy.max_context=LARGER" if rest else ""
+            raise CoevolveError(f"iteration {iteration} has no token to train on: {why}{rest}", change=change)
         return dict(rows)
 
     @staticmethod
@@ -394,14 +396,14 @@ class _Session:
         return self.loop.after(self._iteration, metrics)
 
     def bad_loss(self, loss: float) -> None:
-        raise CoevolveError(f"iteration {self._iteration}: the loss is {loss}; {RESUME}")
+        raise CoevolveError(f"iteration {self._iteration}: the loss is {loss}; {RESUME}", change=SMALLER)
 
     def finite(self, model: Any) -> None:
         """Refuse an update whose gradient is not finite."""
         import torch
 
         if not all(bool(torch.isfinite(p.grad).all()) for p in model.parameters() if p.grad is not None):
-            raise CoevolveError(f"iteration {self._iteration}: the gradient is not finite; {RESUME}")
+            raise CoevolveError(f"iteration {self._iteration}: the gradient is not finite; {RESUME}", change=SMALLER)
 
     def same_policy(self) -> None:
         """Refuse rollouts that were sampled from another policy than the one that is trained."""

@@ -10,7 +10,7 @@ import attrs
 import pytest
 import tomli_w
 
-from coevolve import Checkable, NeedsEnvironment, Trainer, UserError
+from coevolve import Checkable, NeedsEnvironment, UserError
 from coevolve.core.config import Config, load_config
 from coevolve.core.contracts import KINDS
 from coevolve.core.plan import plan
@@ -71,8 +71,7 @@ def used(kind: str, part: Any, tmp_path: Path) -> None:
     """As far as a run goes before it loads a model."""
     if kind == "trainer":
         policy = REGISTRY.component("policy", "transformers")
-        trainer: Trainer = part
-        trainer.setup(policy(policy.Options()), RunSettings(0, 1, 2, 4, 1.0, tmp_path))
+        part.setup(policy(policy.Options()), RunSettings(0, 1, 2, 4, 1.0, tmp_path))
     elif isinstance(part, Checkable) and not isinstance(part, NeedsEnvironment):
         part.check()
     elif kind == "environment" and part.name == "desk":
