@@ -114,7 +114,7 @@ def run(
 
     if follows():
         with resumable(None):
-            return follow(settings, registry)
+            raise typer.Exit(follow(settings, registry))
     folder = out or _new_folder(config.stem if config else recipe)
     with resumable(folder):
         start(settings, registry, folder)
@@ -147,7 +147,7 @@ def resume(folder: RunFolder, sets: Sets = None) -> None:
     registry = _load(None, file, sets or (), ())
     if follows():
         with resumable(None):
-            return follow(load_config(registry, None, file, sets or ()), registry)
+            raise typer.Exit(follow(load_config(registry, None, file, sets or ()), registry))
     with resumable(folder):
         go_on(registry, folder, sets or ())
 

@@ -70,6 +70,8 @@ class Ranks:
         wait = timedelta(seconds=timeout)
         if not distributed.is_initialized():
             distributed.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=wait)
+        self.begun = False
+        """Whether the first process has told the others what they take part in."""
         self._group: Any = distributed.new_group(backend="gloo", timeout=wait)
 
     @property

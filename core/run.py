@@ -36,7 +36,7 @@ from .randomness import generator
 from .registry import Registry
 from .remote import limits_for, placed
 from .resuming import Entered, check_changes, write_config
-from .stopping import launched
+from .stopping import code_of, launched
 from .store import WALL, Store
 from .summary import summarize
 
@@ -68,21 +68,29 @@ class Begun:
     checkpoint: Path | None
 
 
+@frozen
+class Ended:
+    """The first process ended with `code` before the run began."""
+
+    code: int
+
+
 def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
     """Begin a run in `folder` (new or empty) and carry it to its end; returns the summary that the final table shows."""
-    if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is a file: choose another --out")
-    if folder.exists() and any(folder.iterdir()):
-        raise UserError(f"{folder} is not empty: choose another --out, or go on with it: coevolve resume {folder}")
     clock = Clock()
-    with _ranks(config) as ranks, placed(config, registry) as environment:
-        make_loop = build(config, registry, folder, clock, environment, ranks)  # what is missing shows before anything is written
-        with disk_told(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            with hold(folder):
-                write_config(config, folder)
-                (folder / "versions.json").write_text(json.dumps(versions(registry), indent=1))
-                return drive(make_loop(store=Store(folder / "run.sqlite", create=True)), folder, ranks=ranks)
+    with _ranks(config) as ranks:
+        if folder.exists() and not folder.is_dir():
+            raise UserError(f"{folder} is a file: choose another --out")
+        if folder.exists() and any(folder.iterdir()):
+            raise UserError(f"{folder} is not empty: choose another --out, or go on with it: coevolve resume {folder}")
+        with placed(config, registry) as environment:
+            make_loop = build(config, registry, folder, clock, environment, ranks)  # what is missing shows before anything is written
+            with disk_told(folder):
+                folder.mkdir(parents=True, exist_ok=True)
+                with hold(folder):
+                    write_config(config, folder)
+                    (folder / "versions.json").write_text(json.dumps(versions(registry), indent=1))
+                    return drive(make_loop(store=Store(folder / "run.sqlite", create=True)), folder, ranks=ranks)
 
 
 def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[str, Any]:
@@ -103,11 +111,14 @@ def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[s
             return drive(make_loop(store=store), folder, checkpoint, note, ranks)
 
 
-def follow(config: Config, registry: Registry) -> None:
-    """Be one of a run's other processes: take part in its rollouts and updates until the first one is done."""
+def follow(config: Config, registry: Registry) -> int:
+    """Be one of a run's other processes: take part in its rollouts and updates until the first one is done. Its exit code where it ended
+    before it began, and said why."""
     ranks = Ranks(config.process_timeout)
     with ranks.together():
-        begun: Begun = ranks.tell()
+        begun: Begun | Ended = ranks.tell()
+        if isinstance(begun, Ended):
+            return begun.code
         config = begun.config
         with placed(config, registry) as environment:
             trainer = _trainer(config, registry, begun.folder, environment)
@@ -116,17 +127,23 @@ def follow(config: Config, registry: Registry) -> None:
                 if loop.serve():
                     trainer.train(loop, begun.checkpoint)
                 ranks.gather(None)  # the first process has saved what it needs this one's help for
+    return 0
 
 
 @contextmanager
 def _ranks(config: Config) -> Iterator[Ranks | None]:
-    """The run's processes where a launcher started several."""
+    """The run's processes where a launcher started several. What stops the first one before it began ends the others quietly."""
     if not launched():
         yield None
         return
     ranks = Ranks(config.process_timeout)
     with ranks.together():
-        yield ranks
+        try:
+            yield ranks
+        except BaseException as error:
+            if not ranks.begun:
+                ranks.tell(Ended(code_of(error)))
+            raise
 
 
 def _store_of(folder: Path) -> Store:
@@ -154,6 +171,7 @@ def drive(
         bind(loop)
     resumed = folder / checkpoint[1] if checkpoint else None
     if ranks:
+        ranks.begun = True
         ranks.tell(Begun(config, folder, loop.iteration, resumed))
     notify("coevolve_run_started", folder=folder, config=config.as_dict(), iteration=loop.iteration)
     try:

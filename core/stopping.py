@@ -1,11 +1,13 @@
 """How a command ends that is stopped: by Ctrl-C, SIGTERM, or a fault; with one line that says how to go on, and an exit code."""
 
+import json
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import typer
@@ -51,15 +53,28 @@ def resumable(folder: Path | None) -> Iterator[None]:
     except UserError:
         raise
     except CoevolveError as error:
-        raise typer.Exit(fail(3, f"{error}{how(error.change)}")) from error
+        raise typer.Exit(fail(code_of(error), f"{error}{how(error.change)}")) from error
     except KeyboardInterrupt as stop:
-        raise typer.Exit(fail(143 if isinstance(stop, _Terminated) else 130, f"stopped{how()}")) from None
+        raise typer.Exit(fail(code_of(stop), f"stopped{how()}")) from None
     finally:
         if main:
             signal.signal(signal.SIGTERM, before)
 
 
+def code_of(error: BaseException) -> int:
+    """The exit code of a command that `error` ends."""
+    codes = ((UserError, 2), (CoevolveError, 3), (_Terminated, 143), (KeyboardInterrupt, 130))
+    return next((code for kind, code in codes if isinstance(error, kind)), 1)
+
+
 def fail(code: int, text: str) -> int:
-    """Print one line on stderr; the exit code."""
-    print(f"coevolve: {' '.join(text.split())}", file=sys.stderr)
+    """Print one line on stderr; the exit code. Of several processes on one machine only the first says what the user can mend, for all of
+    them read the same settings; torchrun shows the line once more at the end of what it prints itself."""
+    line = f"coevolve: {' '.join(text.split())}"
+    if code != 2 or not follows() or os.environ.get("LOCAL_RANK", "0") == "0":
+        print(line, file=sys.stderr)
+    if file := os.environ.get("TORCHELASTIC_ERROR_FILE"):
+        with suppress(OSError):
+            extra = {"py_callstack": line, "timestamp": str(int(time.time()))}
+            Path(file).write_text(json.dumps({"message": {"message": line, "extraInfo": extra}}))
     return code

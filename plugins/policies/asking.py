@@ -172,9 +172,8 @@ class Asking:
             raise InfrastructureFault(f"the endpoint {where} failed {self._in_a_row} conversations in a row, the last: {failed.reason}")
         if failed.unsent is not None:
             return InfrastructureFault(f"{failed.reason}: raise policy.budget" if failed.unsent is Unsent.BUDGET else failed.reason)
-        return InfrastructureFault(
-            f"{failed.reason} (from {self.options.base_url}: check policy.base_url, and that a server answers there)"
-        )
+        fix = "check policy.base_url, and that a server answers there"
+        return InfrastructureFault(f"{failed.reason} (from {self.options.base_url}: {fix})")
 
 
 def too_long(failed: Failed) -> bool:

@@ -152,9 +152,7 @@ def check_config(path: str, tokenizer: Any) -> None:
     with reading(path):
         rows = AutoConfig.from_pretrained(path, trust_remote_code=False).get_text_config().vocab_size
     if (largest := max(tokenizer.get_vocab().values())) >= rows:
-        raise UserError(
-            f"the tokenizer of model {path!r} has ids up to {largest}, the model only {rows}: save the two that belong together"
-        )
+        raise UserError(f"the tokenizer of model {path!r} has ids up to {largest}, the model only {rows}: save the right one with it")
 
 
 def skeleton(path: str) -> Any:
