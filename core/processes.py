@@ -104,8 +104,6 @@ class Ranks:
 
         After an error nothing is left in order: the others may be in an exchange of their own, and see the closed connection.
         """
-        from torch import distributed
-
         try:
             yield
         except RuntimeError as error:
@@ -113,6 +111,12 @@ class Ranks:
                 raise
             why = "did not answer in time" if "imed out" in str(error) or "imeout" in str(error) else "ended"
             raise CoevolveError(f"another of the run's {self.size} processes {why} (this is process {self.rank})") from error
+        self.leave()
+
+    def leave(self) -> None:
+        """Give up the connections in order: a process that still has them may be aborted when it ends."""
+        from torch import distributed
+
         distributed.destroy_process_group()
 
 

@@ -143,6 +143,7 @@ def _ranks(config: Config) -> Iterator[Ranks | None]:
         except BaseException as error:
             if not ranks.begun:
                 ranks.tell(Ended(code_of(error)))
+                ranks.leave()
             raise
 
 
