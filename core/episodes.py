@@ -1,11 +1,15 @@
 """Rollouts: a policy acts in many episodes at once, in lockstep, and every error is put where it belongs.
 
+A completion that a policy tells as it ends (`TellsCompletions`) is carried out while the others are still being written, but its episode
+goes on with the next turn of all: what is batched together, and so what is sampled, hangs on no timing.
+
 The environment's exceptions and timeouts are infrastructure faults (no score); text that leads nowhere is a policy fault (the
 environment's score stands). An exception of the policy's engine ends the rollout: without an engine there is nothing to go on with.
 """
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -14,8 +18,8 @@ from attrs import define, field, frozen
 
 from . import answers
 from .clock import Clock
-from .contracts import Conversation, Environment, Episode, HasMetrics, Policy
-from .deadline import DeadlinePool
+from .contracts import Conversation, Environment, Episode, HasMetrics, Policy, TellsCompletions
+from .deadline import Calls, DeadlinePool
 from .errors import InfrastructureFault
 from .model import Observation, Outcome, RolloutGroup, Sampling, Step, Task, Trajectory
 
@@ -50,10 +54,13 @@ class _Rollout:
     score: float | None = None
     metrics: dict[str, float] = field(factory=dict)
     completions: int = 0
-    text: str = ""
     fault: str | None = None
     broken: bool = False
     done: bool = False
+
+    def step(self, text: str) -> Observation:
+        assert self.episode is not None
+        return answers.observation(self.episode.step(text))
 
     def break_(self, where: str, error: Exception) -> None:
         self.fault, self.broken, self.done = f"{where}: {type(error).__name__}: {error}", True, True
@@ -117,8 +124,13 @@ class Roller:
 
     def _call(self, where: str, rows: Sequence[_Rollout], function: Callable[[Any], Any]) -> list[Any]:
         """Call the environment for each row; a row whose call fails is broken, and None stands in its place."""
+        calls = self._pool.begin()
+        calls.add([lambda row=row: function(row) for row in rows])  # type: ignore[misc]
+        return self._results(where, rows, calls)
+
+    def _results(self, where: str, rows: Sequence[_Rollout], calls: Calls) -> list[Any]:
         with self.clock.part("environment"):
-            results = self._pool.map([lambda row=row: function(row) for row in rows])  # type: ignore[misc]
+            results = calls.results()
         for n, (row, result) in enumerate(zip(rows, results, strict=True)):
             if isinstance(result, Exception):
                 if not row.broken:
@@ -139,19 +151,36 @@ class Roller:
         return answers.episode(self.environment.open(row.task))
 
     def _advance(self, policy: Policy, live: Sequence[_Rollout], sampling: Sampling) -> None:
+        steps = self._pool.begin()
+        stepping: list[_Rollout] = []
+
+        def step(rows: Sequence[_Rollout], texts: Sequence[str]) -> None:
+            stepping.extend(rows)
+            steps.add([partial(row.step, text) for row, text in zip(rows, texts, strict=True)])
+
+        talks = [row.conversation for row in live if row.conversation is not None]
         with self.clock.part("generation"):
-            texts = policy.complete([row.conversation for row in live if row.conversation is not None], sampling)
+            if isinstance(policy, TellsCompletions):
+                try:
+                    texts = policy.complete_telling(talks, sampling, lambda n, text: step([live[n]], [text]))
+                except BaseException:
+                    steps.drop()
+                    raise
+            else:
+                texts = policy.complete(talks, sampling)
+        told = {row.row for row in stepping}
+        wrote: list[tuple[_Rollout, str]] = []
         for row, text in zip(live, texts, strict=True):
             if text is None:
                 row.end("no room left in the context")
             elif isinstance(text, InfrastructureFault):
                 row.break_("policy", text)
-            else:
-                row.text = text
-        wrote = [row for row in live if not row.done]
-        seen = self._call("step", wrote, lambda row: answers.observation(row.episode.step(row.text)))
+            elif row.row not in told:
+                wrote.append((row, text))
+        step([row for row, _ in wrote], [text for _, text in wrote])
+        seen = self._results("step", stepping, steps)
         with self.clock.part("generation"):
-            for row, observation in zip(wrote, seen, strict=True):
+            for row, observation in zip(stepping, seen, strict=True):
                 if observation is not None:
                     self._take(row, observation)
 

@@ -5,7 +5,7 @@ Endpoints differ in what they take (functions, a temperature, the name of the li
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from attrs import define
@@ -53,13 +53,20 @@ class Asking:
             found["tools"] = "functions" if self._native else "in the prompt"
         return found if self._temperature else {**found, "temperature": "the endpoint's own: it takes none"}
 
-    async def all(self, conversations: Sequence[Any], sampling: Sampling) -> list[Reply]:
-        """The replies in the conversations' order. The first exception cancels what is still asked."""
+    async def all(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[Reply]:
+        """The replies in the conversations' order, each text told as it arrives. The first exception cancels what is still asked."""
         try:
             here = _Here(Endpoint(self.options), asyncio.Semaphore(self.options.concurrency))
         except Failed as failed:
             raise UserError(failed.reason) from None
-        tasks = [asyncio.create_task(self._one(here, conversation, sampling)) for conversation in conversations]
+
+        async def told(n: int, conversation: Any) -> Reply:
+            reply = await self._one(here, conversation, sampling)
+            if isinstance(reply, str):
+                tell(n, reply)
+            return reply
+
+        tasks = [asyncio.create_task(told(n, conversation)) for n, conversation in enumerate(conversations)]
         try:
             await asyncio.gather(*tasks)
             return [task.result() for task in tasks]

@@ -1,11 +1,12 @@
 """The token loop: samples the next completion of many conversations at once and keeps their key-value cache between turns.
 
 Written for small models on CPUs, where a general `generate` spends most of its time around the model: no conversation is prefilled
-twice, equal prompts (the K rollouts of a task) are prefilled once, and a row that has finished leaves the batch.
+twice, equal prompts (the K rollouts of a task) are prefilled once, texts of like length share a pass, and a row that has finished leaves
+the batch.
 """
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -20,6 +21,8 @@ from .ragged_cache import RaggedCache
 SPOILT = "the model's logits are not finite: its weights are spoilt; go on from an earlier checkpoint, with a smaller trainer.learning_rate"
 SMALLER = "trainer.learning_rate=SMALLER"
 KEPT_ATTENTION = ("sdpa", "eager")
+PADS = 512
+"""Pads that a pass may hold before the shorter rows get one of their own: more than a pass costs in itself, by tokens, on a CPU."""
 
 
 class Row(Protocol):
@@ -49,18 +52,19 @@ class Lockstep:
         self._weights = -1
         self._check()
 
-    def complete(self, rows: Sequence[Row], sampling: Sampling) -> list[bool]:
-        """Sample until the end token, `sampling.max_new_tokens` or the context's end; False for a row without room for a token."""
-        room = [self.max_context - len(row.ids) for row in rows]
-        live = [row for row, left in zip(rows, room, strict=True) if left > 0]
+    def complete(self, rows: Sequence[Row], sampling: Sampling, ended: Callable[[Row], None]) -> None:
+        """Sample until the end token, `sampling.max_new_tokens` or the context's end; `ended` is told each row as soon as it is there.
+
+        A row without room for a token is left as it is, and not told.
+        """
+        live = [row for row in rows if len(row.ids) < self.max_context]
         if live:
             try:
                 with self._inference():
-                    self._sample(live, sampling)
+                    self._sample(live, sampling, ended)
             except BaseException:  # the cache may be ahead of the rows now
                 self.release()
                 raise
-        return [left > 0 for left in room]
 
     def release(self) -> None:
         """Give the cache's memory back; a conversation that goes on is prefilled again."""
@@ -73,13 +77,13 @@ class Lockstep:
         device = self.model.device.type
         try:
             self.model.eval()
-            with torch.no_grad(), torch.autocast(device, dtype=self._autocast, enabled=self._autocast is not None):
+            with torch.inference_mode(), torch.autocast(device, dtype=self._autocast, enabled=self._autocast is not None):
                 yield
         finally:
             for module in training:
                 module.training = True
 
-    def _sample(self, live: Sequence[Row], sampling: Sampling) -> None:
+    def _sample(self, live: Sequence[Row], sampling: Sampling, ended: Callable[[Row], None]) -> None:
         logits = self._start(live, sampling.max_new_tokens)
         active = self._rows[: len(live)]
         limit = [min(sampling.max_new_tokens, self.max_context - len(row.ids)) for row in active]
@@ -91,6 +95,9 @@ class Lockstep:
                     raise CoevolveError(SPOILT, change=SMALLER)
                 row.wrote(token, logp)
             going = [row.ids[-1] not in self.eos and step + 1 < most for row, most in zip(active, limit, strict=True)]
+            for row, goes_on in zip(active, going, strict=True):
+                if not goes_on:
+                    ended(row)
             order = self._keep(going)
             if not order:
                 break
@@ -107,21 +114,35 @@ class Lockstep:
             return self._prefill(live, new_tokens)
         wanted = {id(row) for row in live}
         self._keep([id(row) in wanted for row in self._rows])
-        held = self._cache.lengths[: len(live)].tolist()
-        return self._forward([row.ids[n:] for row, n in zip(self._rows, held, strict=False)])
+        new = [row.ids[held:] for row, held in zip(self._rows[: len(live)], self._cache.lengths, strict=False)]
+        passes = in_passes([len(ids) for ids in new])
+        if len(passes) > 1:
+            order = [n for rows in passes for n in rows] + list(range(len(live), len(self._rows)))
+            self._cache.select(order)
+            self._rows = [self._rows[n] for n in order]
+        return self._feed([[new[n] for n in rows] for rows in passes])
 
     def _prefill(self, live: Sequence[Row], new_tokens: int) -> Tensor:
-        distinct: dict[tuple[int, ...], int] = {}
-        source = [distinct.setdefault(tuple(row.ids), len(distinct)) for row in live]
+        prompts = list(dict.fromkeys(tuple(row.ids) for row in live))
+        passes = [[prompts[n] for n in rows] for rows in in_passes([len(ids) for ids in prompts])]
+        place = {ids: n for n, ids in enumerate(ids for rows in passes for ids in rows)}
         self._rows = list(live)
-        self._cache = RaggedCache(self._config.num_hidden_layers, len(distinct), self.model.device)
-        self._cache.reserve(min(max(len(row.ids) for row in live) + new_tokens, self.max_context))
-        logits = self._forward(list(distinct))
-        if len(distinct) == len(live):
+        self._cache = RaggedCache(self._config.num_hidden_layers, len(prompts), self.model.device)
+        self._cache.reserve(min(max(len(ids) for ids in prompts) + new_tokens, self.max_context))
+        logits = self._feed(passes)
+        source = [place[tuple(row.ids)] for row in live]
+        if source == list(range(len(prompts))):
             return logits
-        index = torch.tensor(source, device=logits.device)
-        self._cache.select(index)
-        return logits[index]
+        self._cache.select(source)
+        return logits[source]
+
+    def _feed(self, passes: Sequence[Sequence[Sequence[int]]]) -> Tensor:
+        """Feed the first rows their next tokens, pass by pass in the rows' order; the logits after the last token of each."""
+        logits, first = [], 0
+        for tokens in passes:
+            logits.append(self._forward(tokens, first))
+            first += len(tokens)
+        return torch.cat(logits)
 
     def _keep(self, going: Sequence[bool]) -> list[int]:
         """Move the rows that go on in front of those that do not; the old places of the rows that are now in front."""
@@ -136,16 +157,17 @@ class Lockstep:
             order[a], order[b] = order[b], order[a]
         return order[:count]
 
-    def _forward(self, tokens: Sequence[Sequence[int]]) -> Tensor:
-        """Feed the first rows their next tokens; the logits after the last token of each, (rows, vocabulary)."""
+    def _forward(self, tokens: Sequence[Sequence[int]], first: int = 0) -> Tensor:
+        """Feed the rows from `first` on their next tokens; the logits after the last token of each, (rows, vocabulary)."""
         assert self._cache is not None
-        ids, positions = self._cache.place(tokens, self.pad)
-        seen: Tensor = torch.arange(self._cache.places.width, device=ids.device) <= positions[:, None, :, None]
-        if self._config._attn_implementation == "eager":
-            seen = torch.zeros(seen.shape, dtype=self.model.dtype, device=ids.device).masked_fill(~seen, torch.finfo(self.model.dtype).min)
+        ids, positions = self._cache.place(tokens, self.pad, first)
+        hidden = torch.arange(self._cache.places.width, device=ids.device) > positions[:, None, :, None]
+        dtype = self._autocast or self.model.dtype
+        # Numbers, not truth values: attention would make them of these in every layer.
+        mask = torch.zeros(hidden.shape, dtype=dtype, device=ids.device).masked_fill_(hidden, torch.finfo(dtype).min)
         out = self.model(
             input_ids=ids,
-            attention_mask=seen,
+            attention_mask=mask,
             position_ids=positions,
             use_cache=True,
             logits_to_keep=1,
@@ -181,3 +203,21 @@ class Lockstep:
         gap = (logits.float() - plain.float()).abs().max().item()
         if not gap < (1e-3 if logits.dtype == torch.float32 else 0.1) * (1 + plain.float().abs().max().item()):
             raise UserError(f"{name} cannot be sampled by policy 'transformers': its cached logits differ by {gap:.2g} from a plain pass")
+
+
+def in_passes(lengths: Sequence[int]) -> list[list[int]]:
+    """The numbers of rows of these lengths in passes: all at once in their order where that takes at most `PADS` pads, else sorted.
+
+    Sorted, longest first, a row joins the pass before it as long as that pass has at most `PADS` pads with it.
+    """
+    if max(lengths) * len(lengths) - sum(lengths) <= PADS:
+        return [list(range(len(lengths)))]
+    passes: list[list[int]] = []
+    pads = 0
+    for n in sorted(range(len(lengths)), key=lambda n: -lengths[n]):
+        pads += lengths[passes[-1][0]] - lengths[n] if passes else 0
+        if not passes or pads > PADS:
+            passes.append([])
+            pads = 0
+        passes[-1].append(n)
+    return passes

@@ -12,7 +12,7 @@ environment takes actions, and their results go back as tool messages. Otherwise
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from attrs import define, frozen
@@ -97,6 +97,12 @@ class OpenAIPolicy:
 
         Raises UserError for an endpoint that does not let us in, InfrastructureFault for one that fails time and again.
         """
+        return self.complete_telling(conversations, sampling, lambda n, text: None)
+
+    def complete_telling(
+        self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]
+    ) -> list[str | InfrastructureFault | None]:
+        """As `complete`; each answer is told as it arrives."""
         import asyncio
 
         with self._lock:
@@ -105,7 +111,7 @@ class OpenAIPolicy:
                 from .asking import Asking
 
                 self._asking = Asking(self.options, self.spent, self._environment)
-            return asyncio.run(self._asking.all(conversations, sampling))
+            return asyncio.run(self._asking.all(conversations, sampling, tell))
 
 
 @hookimpl

@@ -10,7 +10,7 @@
 Sampled ids, masks and log-probabilities are kept as they were drawn; the environment's messages are appended as token suffixes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -165,14 +165,21 @@ class TransformersPolicy:
 
     def complete(self, conversations: Sequence[Any], sampling: Sampling) -> list[str | None]:
         """Sample each conversation's next completion up to an end token, which is part of its tokens but not of the text."""
-        before = [len(conversation.ids) for conversation in conversations]
-        fits = self.engine.complete(conversations, sampling)
-        texts: list[str | None] = []
-        for conversation, start, fit in zip(conversations, before, fits, strict=True):
-            text = self.tokenizer.decode(conversation.ids[start:], skip_special_tokens=True) if fit else None
-            if text is not None:
-                conversation.messages.append({"role": "assistant", "content": text})
-            texts.append(text)
+        return self.complete_telling(conversations, sampling, lambda n, text: None)
+
+    def complete_telling(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[str | None]:
+        """As `complete`; each text is told as soon as it has ended."""
+        numbers = {id(conversation): n for n, conversation in enumerate(conversations)}
+        starts = [len(conversation.ids) for conversation in conversations]
+        texts: list[str | None] = [None] * len(starts)
+
+        def ended(conversation: Any) -> None:
+            n = numbers[id(conversation)]
+            texts[n] = text = self.tokenizer.decode(conversation.ids[starts[n] :], skip_special_tokens=True)
+            conversation.messages.append({"role": "assistant", "content": text})
+            tell(n, text)
+
+        self.engine.complete(conversations, sampling, ended)
         return texts
 
     def release(self) -> None:

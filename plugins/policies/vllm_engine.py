@@ -6,7 +6,7 @@ embedding (it holds a packed copy), so the head is packed again; and cached pref
 
 import os
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -44,23 +44,25 @@ class VllmEngine:
         """Sample from this model's weights from now on."""
         self._followed, self.stale = model, True
 
-    def complete(self, rows: Sequence[Row], sampling: Sampling) -> list[bool]:
-        """Sample until the end token, `sampling.max_new_tokens` or the context's end; False for a row without room for a token."""
-        room = [self.max_context - len(row.ids) for row in rows]
-        live = [row for row, left in zip(rows, room, strict=True) if left > 0]
+    def complete(self, rows: Sequence[Row], sampling: Sampling, ended: Callable[[Row], None]) -> None:
+        """Sample until the end token, `sampling.max_new_tokens` or the context's end; `ended` is told each row as soon as it is there.
+
+        A row without room for a token is left as it is, and not told.
+        """
+        live = [row for row in rows if len(row.ids) < self.max_context]
         if live:
             if self._vllm is None:
                 self._vllm = self._start()
             if self.stale:
                 self._copy_weights()
-            self._sample(live, sampling)
-        return [left > 0 for left in room]
+            self._sample(live, sampling, ended)
 
     def release(self) -> None:
         """Nothing is given back: vLLM holds its cache until the process ends."""
 
-    def _sample(self, live: Sequence[Row], sampling: Sampling) -> None:
+    def _sample(self, live: Sequence[Row], sampling: Sampling, ended: Callable[[Row], None]) -> None:
         from vllm import SamplingParams, TokensPrompt
+        from vllm.sampling_params import RequestOutputKind
 
         wishes = [
             SamplingParams(
@@ -70,22 +72,29 @@ class VllmEngine:
                 stop_token_ids=sorted(self.eos),
                 logprobs=0,  # of the sampled token only
                 detokenize=False,
+                output_kind=RequestOutputKind.FINAL_ONLY,
             )
             for row, seed in zip(live, seeds(sampling.seed, live), strict=True)
         ]
+        engine = self._vllm.llm_engine
         try:
-            done = self._vllm.generate([TokensPrompt(prompt_token_ids=list(row.ids)) for row in live], wishes, use_tqdm=False)
+            for n, (row, wish) in enumerate(zip(live, wishes, strict=True)):
+                engine.add_request(str(n), TokensPrompt(prompt_token_ids=list(row.ids)), wish)
+            while engine.has_unfinished_requests():
+                for answer in engine.step():
+                    self._wrote(live[int(answer.request_id)], answer.outputs[0])
+                    ended(live[int(answer.request_id)])
         except BaseException:  # what was asked for must not be answered at the next call
-            inner = self._vllm.llm_engine
-            inner.abort_request(list(inner.output_processor.request_states), internal=True)
+            engine.abort_request(list(engine.output_processor.request_states), internal=True)
             raise
-        for row, answer in zip(live, done, strict=True):
-            written = answer.outputs[0]
-            for token, listed in zip(written.token_ids, written.logprobs, strict=True):
-                logp = listed[token].logprob
-                if logp != logp:
-                    raise CoevolveError("the model's logits are not finite: its weights are spoilt; go on from an earlier checkpoint")
-                row.wrote(token, logp)
+
+    @staticmethod
+    def _wrote(row: Row, written: Any) -> None:
+        for token, listed in zip(written.token_ids, written.logprobs, strict=True):
+            logp = listed[token].logprob
+            if logp != logp:
+                raise CoevolveError("the model's logits are not finite: its weights are spoilt; go on from an earlier checkpoint")
+            row.wrote(token, logp)
 
     def _start(self) -> Any:
         for name, value in SETTINGS.items():

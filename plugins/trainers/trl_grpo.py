@@ -3,8 +3,8 @@
 The objective is TRL's own; what is added around it:
 - only positions that carry loss meet the head, and its logits exist in tiles only (TRL's fused head; on a CPU TRL's own way scores the
   prompt and the environment's tokens too);
-- rows are packed: padding on the left is cut off and rows of like length share a forward pass, so positions are those of sampling and
-  uneven trajectories cost what they are long (TRL pads every micro-batch to the longest row of the whole batch);
+- rows are packed: padding on the left is cut off and rows of like length share a micro-batch and a forward pass, so positions are those of
+  sampling and uneven trajectories cost what they are long (TRL mixes the rows and pads all to the longest row of the whole batch);
 - the gap between the sampled log-probabilities and the trainer's own is measured over every iteration's batch;
 - optionally each group gets a normaliser of its own, as in the paper's formula for one task (TRL's covers the whole batch);
 - a loss or gradient that is not finite stops the run before it can spoil the weights.
@@ -98,6 +98,14 @@ class PackedGrpoTrainer(GRPOTrainer):
             output["advantages"] = output["advantages"] * group_scale(tokens, self.num_generations or 1)[first : first + len(inputs)]
         return output
 
+    def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
+        before = self._buffered_inputs
+        inputs: dict[str, Any] = super()._prepare_inputs(generation_batch)
+        if self._buffered_inputs is not before:
+            self._buffered_inputs = by_length(self._buffered_inputs)
+            inputs = self._buffered_inputs[self._step % len(self._buffered_inputs)]
+        return inputs
+
     def _generate(self, prompts: list[Any]) -> Any:
         made = super()._generate(prompts)
         masks = made[TOOL_MASKS]
@@ -182,6 +190,20 @@ class PackedGrpoTrainer(GRPOTrainer):
         parts = self.accelerator.gather(own)
         tokens, total, _, ratios = parts.sum(dim=0).tolist()
         return Gap(int(tokens), total, parts[:, 2].max().item(), ratios)
+
+
+def by_length(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same rows in as many micro-batches of the same size, longest rows first: the gradient's sum is over the same terms."""
+    if len(batches) == 1:
+        return batches
+    lengths = torch.cat([batch["prompt_mask"].sum(dim=1) + batch["completion_mask"].sum(dim=1) for batch in batches])
+    order = lengths.argsort(descending=True, stable=True)
+    whole = {
+        name: torch.cat([batch[name] for batch in batches])[order] if isinstance(first, Tensor) and first.ndim else first
+        for name, first in batches[0].items()
+    }
+    parts: list[dict[str, Any]] = trl_utils.split_tensor_dict(whole, len(batches))
+    return parts
 
 
 def small_tiles() -> None:

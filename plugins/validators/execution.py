@@ -1,7 +1,7 @@
 """The pool's door: a candidate is admitted by execution alone (paper, section 3; the checks themselves are this project's).
 
 In this order, cheapest first: form, text, two replays of the solution, duplicates and held-out tasks by actions, end state and family,
-known tasks with calls more or less that nobody asks for (padding.py), then what must not be accepted: doing nothing, the parent's
+tasks that do what a known one does and ask for no more (sameness.py), then what must not be accepted: doing nothing, the parent's
 solution, the solution without one call, the solution with an argument changed. A solution that is longer than it need be is refused; the
 validator "minimal", placed before this one, makes it shorter. Dropping a call or changing an argument is only held against a task when
 the world ends differently (or the call was the last one): a scorer that looks at the end state cannot see a lookup that was skipped.
@@ -19,9 +19,9 @@ from coevolve import Action, CandidateTask, Environment, Task, TaskPool, Verdict
 
 from .grounding import ungrounded
 from .known import Index
-from .padding import known
 from .reasons import Reason, Refused
 from .replays import Replay, attempt, failure, replay
+from .sameness import known
 from .similarity import text_of
 
 
@@ -81,7 +81,7 @@ class Execution:
         if self.options.grounding and (missing := ungrounded(environment, task, self.options.max_completions)):
             raise Refused(Reason.UNGROUNDED, missing)
         self._newness(task, environment)
-        self._padding(task, right)
+        self._sameness(task, right)
         self._nothing(environment, task)
         self._wrong(environment, task, right, pool)
 
@@ -133,11 +133,11 @@ class Execution:
             if same is not None:
                 raise Refused(reason, f"as in {same}")
 
-    def _padding(self, task: Task, right: Replay) -> None:
-        candidate = known(task, text_of(task.query))
+    def _sameness(self, task: Task, right: Replay) -> None:
+        candidate = known(task)
         for reason, tasks in ((Reason.HELD_OUT_END_STATE, self._held_out), (Reason.DUPLICATE_END_STATE, self._pool)):
-            if same := tasks.padded(candidate, right):
-                raise Refused(reason, f"as in {same}, but for calls that no request speaks of")
+            if same := tasks.same(candidate, right):
+                raise Refused(reason, f"as in {same}, but for calls that no request asks for")
 
     def _nothing(self, environment: Environment, task: Task) -> None:
         """Silence, and an agent that ends the episode at once, must fail: the goal is not there at the start."""

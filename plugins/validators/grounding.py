@@ -90,3 +90,13 @@ def literals(value: Any) -> Iterator[Any]:
             yield from literals(inner)
     elif value is not None and not isinstance(value, bool):
         yield value
+
+
+def modes(environment: Environment) -> set[tuple[str, str]]:
+    """Tools' arguments that choose how the tool works (enumerated, without a format): their values come from no result."""
+    return {
+        (tool.name, name)
+        for tool in environment.describe().tools
+        for name, schema in tool.parameters.get("properties", {}).items()
+        if schema.get("enum") and "format" not in schema
+    }

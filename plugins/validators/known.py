@@ -6,8 +6,8 @@ from attrs import define, field, frozen
 
 from coevolve import Environment, Task, TaskKeys
 
-from .padding import Known, Padding, known
 from .replays import Replay
+from .sameness import Known, Sameness, known
 from .similarity import Text, nearest, text_of
 
 
@@ -34,10 +34,10 @@ class Index:
     _actions: dict[str, str] = field(factory=dict)
     _ends: dict[str, str] = field(factory=dict)
     _families: dict[str, str] = field(factory=dict)
-    _padding: Padding = field(init=False)
+    _sameness: Sameness = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._padding = Padding(self.environment, self.limit)
+        self._sameness = Sameness(self.environment, self.limit)
 
     def update(self, tasks: Sequence[Task]) -> None:
         """Hold exactly `tasks`; what was computed for a task is kept while the task object stays the same."""
@@ -49,7 +49,7 @@ class Index:
             known = 0
             for of in (self._plain, self._content, self._actions, self._ends, self._families):
                 of.clear()
-            self._padding.clear()
+            self._sameness.clear()
         self._tasks = new[:known]
         for task in new[known:]:
             self._add(self._entry(task))
@@ -72,7 +72,7 @@ class Index:
             self._ends.setdefault(entry.keys.end_state, name)
             if entry.keys.family is not None:
                 self._families.setdefault(entry.keys.family, name)
-            self._padding.add(known(entry.task, entry.text))
+            self._sameness.add(known(entry.task))
 
     def _words(self, text: Text) -> tuple[str, ...]:
         return text.content if self.ordered else text.bag
@@ -98,6 +98,6 @@ class Index:
     def same_family(self, keys: TaskKeys) -> str | None:
         return None if keys.family is None else self._families.get(keys.family)
 
-    def padded(self, candidate: Known, made: Replay) -> str | None:
-        """The known task that the candidate pads or thins (padding.py); `made` is the replay of its solution."""
-        return self._padding.find(candidate, made)
+    def same(self, candidate: Known, made: Replay) -> str | None:
+        """The known task that the candidate is the same as (sameness.py); `made` is the replay of its solution."""
+        return self._sameness.find(candidate, made)

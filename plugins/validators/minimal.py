@@ -19,7 +19,7 @@ from attrs import field, frozen, validators
 
 from coevolve import Action, CandidateTask, Environment, Step, Task, TaskPool, Verdict, hookimpl
 
-from .grounding import Said, literals
+from .grounding import Said, literals, modes
 from .reasons import Reason, Refused
 from .replays import Replay, failure, replay
 
@@ -71,10 +71,10 @@ class Minimal:
         kept, steps, texts = list(task.solution), right.taken, environment.script(task.solution)
         said, left, index = Said(), self.options.max_replays, len(kept) - 1
         said.add(task.query)
-        modes = _modes(environment)
+        free = modes(environment)
         while index >= 0 and left > 0:
             rest = [*kept[:index], *kept[index + 1 :]]
-            if rest and not _shows(steps, index, said, modes) and (fewer := environment.script(rest)) != texts:
+            if rest and not _shows(steps, index, said, free) and (fewer := environment.script(rest)) != texts:
                 left -= 1
                 tried = self._play(environment, task, fewer)
                 if tried.solved and tried.state == right.state and failure(tried, len(rest)) is None:
@@ -95,16 +95,6 @@ class Minimal:
 
     def _play(self, environment: Environment, task: Task, texts: Sequence[str]) -> Replay:
         return replay(environment, task, texts, self.options.max_completions)
-
-
-def _modes(environment: Environment) -> set[tuple[str, str]]:
-    """Tools' arguments that choose how the tool works (enumerated, without a format): their values come from no result."""
-    return {
-        (tool.name, name)
-        for tool in environment.describe().tools
-        for name, schema in tool.parameters.get("properties", {}).items()
-        if schema.get("enum") and "format" not in schema
-    }
 
 
 def _shows(steps: Sequence[Step], index: int, said: Said, modes: Container[tuple[str, str]]) -> bool:

@@ -22,7 +22,7 @@ class Reason(StrEnum):
     """The solution changes nothing and tells nothing that the request does not say."""
     DUPLICATE_ACTIONS = "duplicate_actions"
     DUPLICATE_END_STATE = "duplicate_end_state"
-    """Also: a known task with calls more or less that neither request speaks of (known.py)."""
+    """Also: what a known task does, with calls more or less that neither request asks for (sameness.py)."""
     HELD_OUT_ACTIONS = "held_out_actions"
     HELD_OUT_END_STATE = "held_out_end_state"
     HELD_OUT_FAMILY = "held_out_family"

@@ -9,7 +9,7 @@ from coevolve import SUCCESS, Action, Environment, Message, Step, Task
 
 @frozen
 class Replay:
-    """`start` and `state` are the digests of the world before and after."""
+    """`start` and `state` are the digests of the world before and after; `ending` is the call that ended the episode, with its answer."""
 
     steps: tuple[Step, ...]
     messages: tuple[Message, ...]
@@ -17,6 +17,12 @@ class Replay:
     state: str
     score: float
     fault: str | None
+    ending: Action | None = None
+
+    @property
+    def end(self) -> tuple[str, Action | None]:
+        """What is left when all is over: the state and the answer."""
+        return self.state, self.ending
 
     @property
     def solved(self) -> bool:
@@ -32,7 +38,7 @@ def replay(environment: Environment, task: Task, texts: Sequence[str], limit: in
     """Say `texts`, at most `limit` of them, in a fresh episode of the task."""
     steps: list[Step] = []
     messages: list[Message] = []
-    fault = None
+    fault = ending = None
     with environment.open(task) as episode:
         start = episode.state()
         for text in texts[:limit]:
@@ -41,8 +47,9 @@ def replay(environment: Environment, task: Task, texts: Sequence[str], limit: in
             messages += seen.messages
             fault = fault or seen.fault
             if seen.done:
+                ending = seen.steps[-1].action if seen.steps else None
                 break
-        return Replay(tuple(steps), tuple(messages), start, episode.state(), episode.score(), fault)
+        return Replay(tuple(steps), tuple(messages), start, episode.state(), episode.score(), fault, ending)
 
 
 def attempt(environment: Environment, task: Task, actions: Sequence[Action], limit: int) -> Replay | None:

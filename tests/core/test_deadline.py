@@ -64,3 +64,60 @@ def test_supervised_work_may_take_its_time_but_its_calls_may_not() -> None:
     assert pool.supervise(patient, watch) == "done", "the pool goes on after a stuck call"
     never.set()
     pool.close()
+
+
+def test_calls_begin_as_they_are_added_and_keep_their_order() -> None:
+    pool = DeadlinePool(workers=1, timeout=20)
+    calls, begun = pool.begin(), threading.Event()
+    calls.add([begun.set])
+    assert begun.wait(20), "nobody has asked for results yet"
+    calls.add([])
+    calls.add([lambda: 2, lambda: 3])
+    assert calls.results() == [None, 2, 3]
+    assert pool.begin().results() == []
+    pool.close()
+
+
+def test_dropped_calls_do_not_begin_and_those_under_way_are_waited_for() -> None:
+    pool = DeadlinePool(workers=1, timeout=20)
+    calls, begun, go_on, ran = pool.begin(), threading.Event(), threading.Event(), list[str]()
+
+    def first() -> None:
+        begun.set()
+        go_on.wait(20)
+        ran.append("first")
+
+    calls.add([first, lambda: ran.append("second")])
+    assert begun.wait(20)
+    threading.Timer(0.05, go_on.set).start()
+    calls.drop()
+    assert ran == ["first"]
+    assert pool.map([lambda: ran.append("third")]) == [None] and ran == ["first", "third"]
+    pool.close()
+
+
+def test_a_stuck_call_that_is_dropped_holds_nobody_up_past_its_deadline() -> None:
+    pool = DeadlinePool(workers=1, timeout=0.05)
+    calls, never, begun = pool.begin(), threading.Event(), threading.Event()
+    calls.add([lambda: [begun.set(), never.wait()]])  # type: ignore[func-returns-value]
+    assert begun.wait(20)
+    calls.drop()
+    assert pool.map([lambda: 2]) == [2]
+    never.set()
+    pool.close()
+
+
+def test_a_call_past_its_deadline_is_a_fault_although_nobody_looked_meanwhile() -> None:
+    pool = DeadlinePool(workers=1, timeout=0.05)
+    calls, ended = pool.begin(), threading.Event()
+
+    def late() -> str:
+        threading.Event().wait(0.1)
+        ended.set()
+        return "late"
+
+    calls.add([late])
+    assert ended.wait(20)
+    (result,) = calls.results()
+    assert isinstance(result, InfrastructureFault) and "0.05 s" in str(result)
+    pool.close()

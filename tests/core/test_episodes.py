@@ -1,12 +1,12 @@
 """Rollouts: every error is put where it belongs, and one broken episode disturbs no other."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
-from coevolve import Outcome, Sampling, Task
+from coevolve import InfrastructureFault, Observation, Outcome, Policy, Sampling, Task, TellsCompletions
 from coevolve.core.clock import Clock
 from coevolve.core.episodes import Limits, Roller
 from coevolve.testing import ScriptedOptions, ScriptedPolicy, Stockroom, StockroomOptions
@@ -169,3 +169,103 @@ def test_waves_and_shares_change_no_group(wave: int) -> None:
     parts = [limited.part(policy, tasks, 3, SAMPLING, 7, numbers) for numbers in (range(0, 4), range(4, 4), range(4, 9))]
     assert limited.grouped(tasks, 3, 7, [t for part in parts for t in part]) == whole
     assert seen == set(range(9))
+
+
+class Telling(ScriptedPolicy):
+    """Tells each text before the next is written; `between` is called after each."""
+
+    def __init__(self, options: ScriptedOptions, between: Callable[[int], None] = lambda n: None) -> None:
+        super().__init__(options)
+        self.between = between
+
+    def complete_telling(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[Any]:
+        texts = []
+        for n in reversed(range(len(conversations))):
+            (text,) = self.complete([conversations[n]], sampling)
+            assert text is not None
+            tell(n, text)
+            self.between(n)
+            texts.append(text)
+        return texts[::-1]
+
+
+def test_a_text_is_carried_out_while_others_are_still_written() -> None:
+    environment = Stockroom(StockroomOptions())
+    tasks = environment.tasks("train")[:3]
+    stepped = threading.Event()
+    waited: list[bool] = []
+
+    class Seen(Stockroom):
+        def open(self, task: Task) -> Any:
+            episode = super().open(task)
+            step = episode.step
+
+            def seen(text: str) -> Observation:
+                try:
+                    return step(text)
+                finally:
+                    stepped.set()
+
+            episode.step = seen  # type: ignore[method-assign]
+            return episode
+
+    def between(n: int) -> None:
+        waited.append(stepped.wait(20))
+
+    options = ScriptedOptions(lambda task, row: environment.script(task.solution) if row % 4 else ("nonsense",))
+    policy: Policy = Telling(options, between)
+    assert isinstance(policy, TellsCompletions) and not isinstance(ScriptedPolicy(options), TellsCompletions)
+    groups = roller(Seen(StockroomOptions()), workers=2).roll(policy, tasks, 4, SAMPLING, 7)
+    assert waited and all(waited), "a step is done before the completions are"
+    assert groups == roller(environment).roll(ScriptedPolicy(options), tasks, 4, SAMPLING, 7)
+
+
+@pytest.mark.parametrize("error", [ValueError("burst pipe"), None])
+def test_faults_of_told_texts_land_where_those_of_others_do(error: Exception | None) -> None:
+    tasks = Stockroom(StockroomOptions()).tasks("train")[:3]
+    made = []
+    for kind in (ScriptedPolicy, Telling):
+        environment = Faulty(tasks[1].id, "step", error)
+        policy = kind(solve(environment).options)
+        made.append(roller(environment, timeout=20.0 if error else 0.1).roll(policy, tasks, 2, SAMPLING, 1))
+        environment.never.set()
+        assert sorted(environment.closed) == sorted(task.id for task in tasks for _ in range(2))
+    assert made[0] == made[1]
+    assert made[1][0].scores == (1.0, 1.0) and made[1][1].scores == ()
+    assert {t.outcome for t in made[1][1].trajectories} == {Outcome.INFRASTRUCTURE_FAULT}
+
+
+def test_what_a_telling_policy_does_not_tell_is_taken_from_its_answer() -> None:
+    environment = Stockroom(StockroomOptions())
+    task = environment.tasks("train")[0]
+
+    class Mixed(ScriptedPolicy):
+        def complete_telling(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[Any]:
+            texts: list[Any] = list(self.complete(conversations, sampling))
+            if len(texts) == 4:
+                texts[0], texts[1] = None, InfrastructureFault("no answer")
+            tell(len(texts) - 1, texts[-1])
+            return texts
+
+    (group,) = roller(environment).roll(Mixed(ScriptedOptions(lambda t, row: environment.script(t.solution))), [task], 4, SAMPLING, 1)
+    outcomes = [t.outcome for t in group.trajectories]
+    assert outcomes == [Outcome.POLICY_FAULT, Outcome.INFRASTRUCTURE_FAULT, Outcome.COMPLETED, Outcome.COMPLETED]
+    assert [t.score for t in group.trajectories[2:]] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("stuck", [False, True])
+def test_an_engine_that_fails_after_telling_leaves_nothing_under_way(stuck: bool) -> None:
+    tasks = Stockroom(StockroomOptions()).tasks("train")[:3]
+    environment = Faulty(tasks[2].id if stuck else "none", "step", None)
+
+    def fail(n: int) -> None:
+        if n == 0:
+            raise RuntimeError("engine is down")
+
+    policy = Telling(ScriptedOptions(lambda task, row: environment.script(task.solution)), fail)
+    pool = roller(environment, timeout=0.1 if stuck else 20.0)
+    with pytest.raises(RuntimeError, match="engine is down"):
+        pool.roll(policy, tasks, 1, SAMPLING, 1)
+    assert len(environment.closed) == 3
+    assert pool.roll(solve(environment), tasks[:2], 1, SAMPLING, 1)[0].scores == (1.0,), "the roller goes on"
+    environment.never.set()

@@ -363,3 +363,31 @@ def test_waits_at_the_same_time_are_told_once(no_waiting: Any, caplog: pytest.Lo
     no_waiting.time += 301
     pace.tell(300.0, "HTTP 429")
     assert len(caplog.records) == 2
+
+
+def test_an_answer_is_told_as_it_arrives(rude: Any) -> None:
+    told: list[tuple[int, str]] = []
+    first_is_there = threading.Event()
+
+    def answer(request: Any) -> Any:
+        return rude.Reply("slow", wait=first_is_there) if len(request["messages"]) == 2 else "quick"
+
+    rude.answer = answer
+    asked = policy(rude)
+    talks = talk(asked, 2)
+    talks[1].observe([{"role": "user", "content": "more"}])
+
+    def tell(n: int, text: str) -> None:
+        told.append((n, text))
+        assert talks[n].messages[-1]["content"] == text
+        first_is_there.set()
+
+    assert asked.complete_telling(talks, Sampling(), tell) == ["slow", "quick"]
+    assert told == [(1, "quick"), (0, "slow")]
+
+
+def test_what_is_no_text_is_not_told(rude: Any) -> None:
+    rude.answer = lambda request: rude.Reply(status=500)
+    told: list[int] = []
+    (fault,) = policy(rude, retries=0).complete_telling(talk(policy(rude)), Sampling(), lambda n, text: told.append(n))
+    assert isinstance(fault, InfrastructureFault) and told == []

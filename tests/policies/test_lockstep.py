@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from coevolve import CoevolveError, Sampling, Task, UserError
+from coevolve.plugins.policies import lockstep
 from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
 
 TASK = Task("t", "none", "q")
@@ -226,14 +229,64 @@ def test_a_failure_in_the_middle_leaves_no_stale_cache(tiny: Any, monkeypatch: p
     conversations = talk(policy, tiny, 5, count=6, turns=1, stay=1.0)
     forward, calls = policy.engine._forward, [0]
 
-    def failing(tokens: Any) -> Any:
+    def failing(tokens: Any, first: int = 0) -> Any:
         calls[0] += 1
         if calls[0] == 3:
             raise MemoryError
-        return forward(tokens)
+        return forward(tokens, first)
 
     monkeypatch.setattr(policy.engine, "_forward", failing)
     with pytest.raises(MemoryError):
         policy.complete(conversations, Sampling(1.0, 8, 5))
     policy.complete(conversations, Sampling(1.0, 8, 6))
     assert largest_gap(model, conversations) < 1e-4
+
+
+@given(st.lists(st.integers(1, 3000), min_size=1, max_size=40))
+def test_passes_hold_every_row_once_and_few_pads(lengths: list[int]) -> None:
+    passes = lockstep.in_passes(lengths)
+    assert sorted(n for rows in passes for n in rows) == list(range(len(lengths)))
+    pads = [sum(max(lengths[m] for m in rows) - lengths[n] for n in rows) for rows in passes]
+    assert max(pads) <= lockstep.PADS
+    if sum(max(lengths) - n for n in lengths) <= lockstep.PADS:
+        assert passes == [list(range(len(lengths)))], "nothing is moved for nothing"
+    firsts = [max(lengths[n] for n in rows) for rows in passes]
+    assert firsts == sorted(firsts, reverse=True)
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_texts_in_passes_of_like_length_are_sampled_as_in_one(tiny: Any, attention: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny.model(3)
+    model.set_attn_implementation(attention)
+    policy = TransformersPolicy.of(model, tiny.tokenizer(), TransformersOptions())
+    whole = [c.tokens.completion_ids for c in talk(policy, tiny, 6)]
+    policy.release()
+    monkeypatch.setattr(lockstep, "PADS", 3)
+    forward, passes = policy.engine._forward, [0]
+
+    def counting(tokens: Any, first: int = 0) -> Any:
+        passes[0] += first > 0
+        return forward(tokens, first)
+
+    monkeypatch.setattr(policy.engine, "_forward", counting)
+    conversations = talk(policy, tiny, 6)
+    assert passes[0] > 3
+    assert [c.tokens.completion_ids for c in conversations] == whole
+    assert largest_gap(model, conversations) < 1e-4
+
+
+def test_each_text_is_told_when_it_has_ended(tiny: Any) -> None:
+    policy = TransformersPolicy.of(tiny.model(), tiny.tokenizer(), TransformersOptions(max_context=60))
+    conversations = [policy.begin(TASK, [{"role": "user", "content": f"w{n}"}], None, n) for n in range(12)]
+    conversations.append(policy.begin(TASK, [{"role": "user", "content": " ".join(["w2"] * 70)}], None, 12))
+    told: list[tuple[int, str]] = []
+    lengths: list[int] = []
+
+    def tell(n: int, text: str) -> None:
+        told.append((n, text))
+        lengths.append(sum(conversations[n].mask))
+        assert conversations[n].messages[-1] == {"role": "assistant", "content": text}
+
+    texts = policy.complete_telling(conversations, Sampling(1.0, 30, 0), tell)
+    assert lengths == sorted(lengths) and len(set(lengths)) > 3
+    assert dict(told) == dict(enumerate(texts[:12])) and len(told) == 12 and texts[12] is None

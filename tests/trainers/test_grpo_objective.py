@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coevolve.plugins.trainers.trl_grpo import group_scale
+from coevolve.plugins.trainers.trl_grpo import by_length, group_scale
 
 
 def rows_of(batch: dict[str, Any]) -> list[dict[str, Any]]:
@@ -120,3 +120,28 @@ def test_group_scale(groups: int, rollouts: int, data: st.DataObject) -> None:
     for g, own in enumerate(sums):
         expected = sum(sums) / (alive * own) if own else 0.0
         assert scale[g * rollouts : (g + 1) * rollouts] == pytest.approx([expected] * rollouts)
+
+
+def test_micro_batches_hold_rows_of_like_length_and_all_of_each() -> None:
+    generator = torch.Generator().manual_seed(0)
+    prompts, completions = (torch.randint(1, 9, (4, 6), generator=generator) for _ in range(2))
+    batches = [
+        {
+            "prompt_mask": torch.arange(9) >= 9 - prompts[n][:, None],
+            "completion_mask": torch.arange(9) < completions[n][:, None],
+            "advantages": torch.arange(6) + 6 * n,
+            "num_items_in_batch": torch.tensor(77),
+            "ref_per_token_logps": None,
+        }
+        for n in range(4)
+    ]
+    made = by_length(batches)
+    assert by_length(batches[:1]) == batches[:1]
+    lengths = [(b["prompt_mask"].sum(1) + b["completion_mask"].sum(1)).tolist() for b in made]
+    flat = [length for part in lengths for length in part]
+    assert [len(part) for part in lengths] == [6] * 4 and flat == sorted(flat, reverse=True)
+    rows = torch.cat([b["advantages"] for b in made])
+    assert sorted(rows.tolist()) == list(range(24))
+    for name, sizes in (("prompt_mask", prompts), ("completion_mask", completions)):
+        assert torch.equal(torch.cat([b[name] for b in made]).sum(1), sizes.flatten()[rows])
+    assert all(b["num_items_in_batch"] == 77 and b["ref_per_token_logps"] is None for b in made)

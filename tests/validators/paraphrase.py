@@ -8,9 +8,11 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import attrs
+from attrs import frozen
 
 from coevolve import Action, CandidateTask, Environment, Feedback, Origin, Step, Task
 
@@ -76,26 +78,125 @@ BEFORE = (
 )
 AFTER = ("", " Thanks!", " Thank you so much.", " I would appreciate it.", " That would be a great help.", " Cheers")
 
+_CHATTY = """
+check confirm validate
+show give reveal
+find look fetch
+list outline overview
+display view
+make build set
+create establish open
+get obtain acquire
+order purchase transaction
+stock share equity
+price value quote
+status condition state
+car truck ride
+trip vacation itinerary
+flight ticket fare
+message text memo
+post tweet update
+file report log
+directory path place
+account profile balance
+money funds cash
+current actual live
+total amount count
+tire wheel
+fuel gas petrol
+door lock
+engine motor
+distance mileage
+nearest closest
+budget limit
+compare diff
+content body
+search look
+user person member
+company firm business
+details information data
+add include insert
+remove clear drop
+send mail
+calculate compute estimate
+average mean
+cost expense rate
+"""
+"""Near-synonyms, many of them words of tools that do something else."""
+CHATTY: Mapping[str, tuple[str, ...]] = {
+    word: tuple(other for other in line.split() if other != word) for line in _CHATTY.strip().splitlines() for word in line.split()
+}
+_ASIDES = """
+My colleague asked me for this before lunch.
+Report back when it is done.
+I have been putting this off all week, my status is hopeless.
+Let me know how it went.
+The weather in the city is awful today, so I stay at my desk.
+Keep an eye on my budget of patience.
+I checked my messages and my account, and nothing else is open.
+No tickets, no flights, no stocks: just this.
+You are a star.
+We talked about it over coffee.
+"""
+ASIDES = tuple(_ASIDES.strip().splitlines())
+"""What people say beside the request; the names of things that tools do, too."""
 
-def paraphrase(query: str, rng: random.Random) -> str:
+
+@frozen
+class Manner:
+    """How a teacher says one thing again: `synonyms` of words, what is put before and after a paragraph, and sentences thrown in."""
+
+    synonyms: Mapping[str, tuple[str, ...]]
+    before: Sequence[str]
+    after: Sequence[str]
+    asides: Sequence[str] = ()
+    any_lookup: bool = False
+    """Whether useless calls are those of other tasks too (with arguments), stand anywhere, and now and then in a turn of their own."""
+    often: float = 0.7
+    """Share of the words with a synonym that are exchanged."""
+
+
+PLAIN = Manner(SYNONYMS, BEFORE, AFTER)
+TALKATIVE = Manner(
+    CHATTY, ("", "So, ", "Here is the thing: ", "Today I need this. "), ("", " OK?", " Go ahead.", " No rush."), ASIDES, True
+)
+
+
+def wordnet(folder: Path) -> Manner:
+    """Any word by any of its synonyms in WordNet (the files data.noun, data.verb, data.adj, data.adv of version 3)."""
+    found: dict[str, set[str]] = {}
+    for kind in ("noun", "verb", "adj", "adv"):
+        for line in (folder / f"data.{kind}").read_text(encoding="utf-8").splitlines():
+            if not line.startswith(" "):
+                fields = line.split(" ")
+                words = {word.lower() for word in fields[4 : 4 + 2 * int(fields[3], 16) : 2] if word.isalpha() and len(word) > 2}
+                for word in words:
+                    found.setdefault(word, set()).update(words - {word})
+    synonyms = {word: tuple(sorted(others)) for word, others in found.items() if others}
+    return Manner(synonyms, TALKATIVE.before, TALKATIVE.after, ASIDES, True, 0.4)
+
+
+def paraphrase(query: str, rng: random.Random, manner: Manner = PLAIN) -> str:
     """The request in other words; its paragraphs (the turns of a conversation) stay apart."""
-    return "\n\n".join(_paragraph(text, rng) for text in query.split("\n\n"))
+    return "\n\n".join(_paragraph(text, rng, manner) for text in query.split("\n\n"))
 
 
-def _paragraph(text: str, rng: random.Random) -> str:
+def _paragraph(text: str, rng: random.Random, manner: Manner) -> str:
     clauses = re.split(r"(?<=[.!?]) +", text)
     if len(clauses) > 1 and rng.random() < 0.5:
         rng.shuffle(clauses)
-    words = [_other(word, rng) for word in " ".join(clauses).split(" ")]
+    words = [_other(word, rng, manner) for word in " ".join(clauses).split(" ")]
     body = " ".join(words)
     body = body[0].lower() + body[1:] if body and rng.random() < 0.5 else body
-    return rng.choice(BEFORE) + body + rng.choice(AFTER)
+    if manner.asides and rng.random() < 0.5:
+        body = f"{body} {rng.choice(manner.asides)}"
+    return rng.choice(manner.before) + body + rng.choice(manner.after)
 
 
-def _other(word: str, rng: random.Random) -> str:
+def _other(word: str, rng: random.Random, manner: Manner) -> str:
     bare = re.sub(r"\W", "", word).lower()
-    if bare in SYNONYMS and "'" not in word and rng.random() < 0.7:
-        return re.sub(r"\w+", rng.choice(SYNONYMS[bare]), word, count=1)
+    if bare in manner.synonyms and "'" not in word and rng.random() < manner.often:
+        return re.sub(r"\w+", rng.choice(manner.synonyms[bare]), word, count=1)
     return word
 
 
@@ -123,14 +224,23 @@ def _free(environment: Any) -> list[tuple[str, dict[str, list[Any]]]]:
     return found
 
 
-def useless(environment: Environment, task: Task, rng: random.Random, tries: int = 100) -> Action | None:
-    """A call that succeeds at the task's start and changes nothing; None when none is found."""
+Calls = Sequence[tuple[str, Mapping[str, Any]]]
+"""Tools with arguments."""
+
+
+def useless(environment: Environment, task: Task, rng: random.Random, tried: Calls = (), tries: int = 100) -> Action | None:
+    """A call that succeeds at the task's start and changes nothing; None when none is found. `tried`: calls with their arguments that may
+    be such, beside those whose arguments can be drawn."""
     of: Any = environment  # as something that can be a key
     with environment.open(task) as episode:
         before, start = episode.state(), episode.snapshot()
         for _ in range(tries):
-            name, choices = rng.choice(_free(of))
-            action = Action(name, {key: rng.choice(values) for key, values in choices.items()})
+            if tried and rng.random() < 0.7:
+                name, arguments = rng.choice(tried)
+                action = Action(name, dict(arguments))
+            else:
+                name, choices = rng.choice(_free(of))
+                action = Action(name, {key: rng.choice(values) for key, values in choices.items()})
             seen = episode.step(environment.script([action])[0])
             if len(seen.steps) == 1 and seen.steps[0].error is None and episode.state() == before:
                 return action
@@ -138,17 +248,26 @@ def useless(environment: Environment, task: Task, rng: random.Random, tries: int
     return None
 
 
-def padded(environment: Environment, task: Task, query: str, task_id: str, rng: random.Random) -> Task | None:
+def padded(environment: Environment, task: Task, query: str, task_id: str, rng: random.Random, tried: Calls = ()) -> Task | None:
     """The task with one to three useless calls put in; None where none was found that leaves the end state as it is."""
     actions = list(task.solution)
     for _ in range(rng.randint(1, 3)):
-        if (extra := useless(environment, task, rng)) is not None:
+        if (extra := useless(environment, task, rng, tried)) is not None:
             place = rng.randrange(len(actions) - 1) if len(actions) > 1 else 0  # what stands last may be the answer
             actions.insert(place, attrs.evolve(extra, turn=actions[place].turn))
+    apart = None
+    if tried and "\n\n" in task.query and rng.random() < 0.3:
+        apart = useless(environment, task, rng, tried)
+    if apart is not None:
+        actions.append(attrs.evolve(apart, turn=actions[-1].turn))
     played, wanted = play(environment, task, actions), play(environment, task, task.solution)
     if played is None or wanted is None or played[1] != wanted[1] or len(actions) == len(task.solution):
         return None
-    return again(environment, task, actions, played[0], query, task_id)
+    steps = played[0]
+    if apart is not None:
+        steps[-1] = attrs.evolve(steps[-1], action=attrs.evolve(steps[-1].action, turn=steps[-1].action.turn + 1))
+        query = f"{query}\n\n{rng.choice(ASIDES)}"
+    return again(environment, task, actions, steps, query, task_id)
 
 
 def again(environment: Environment, task: Task, actions: Sequence[Action], steps: Sequence[Step], query: str, task_id: str) -> Task | None:
@@ -160,17 +279,20 @@ def again(environment: Environment, task: Task, actions: Sequence[Action], steps
 
 
 class AlwaysTheSame:
-    """A synthesizer that has one idea: paraphrases of one task, every other one with useless calls."""
+    """A synthesizer that has one idea: paraphrases of one task, every other one with useless calls. `others` lend calls to a manner that
+    takes any lookup."""
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    def __init__(self, task: Task, manner: Manner = PLAIN, others: Sequence[Task] = (), many: int = 100) -> None:
+        self.task, self.manner, self.many = task, manner, many
+        calls = [*task.solution, *(action for other in others for action in other.solution)]
+        self.tried = [(action.name, action.arguments) for action in calls] if manner.any_lookup else []
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
-        for number in range(100):
-            query, task_id = paraphrase(self.task.query, rng), f"same-{feedback.iteration}-{number}"
+        for number in range(self.many):
+            query, task_id = paraphrase(self.task.query, rng, self.manner), f"same-{feedback.iteration}-{number}"
             made: Task | None = attrs.evolve(self.task, id=task_id, query=query)
             if number % 2:
-                made = padded(environment, self.task, query, task_id, rng)
+                made = padded(environment, self.task, query, task_id, rng, self.tried)
             if made is not None:
                 yield CandidateTask(attrs.evolve(made, origin=Origin("same", feedback.iteration)))
 

@@ -65,6 +65,16 @@ def test_one_task_for_ever_is_one_task_at_most(environment: Any, known: bool) ->
         assert len(after) - len(pool) == (0 if known else 1), (task.id, Counter(judged))
 
 
+def test_chatter_and_turns_of_their_own_make_no_second_task(environment: Any) -> None:
+    train, rng = environment.tasks("train"), random.Random(3)
+    task = rng.choice([one for one in train if len(one.solution) > 3])
+    pool = TaskPool(tuple(other for other in train if other is not task))
+    found = list(teachers.AlwaysTheSame(task, teachers.TALKATIVE, train, 24).synthesize(make_feedback(train), environment, rng))
+    assert len({repr(candidate.task.solution) for candidate in found}) > 3
+    after, judged = teachers.tally(door(), environment, iter(found), pool, environment.tasks("test"))
+    assert len(after) - len(pool) == 1, (task.id, Counter(judged))
+
+
 def test_nothing_of_the_held_out_split_is_admitted(environment: Any) -> None:
     train, held_out, rng = environment.tasks("train"), environment.tasks("test"), random.Random(2)
     found = list(teachers.Leaking(rng.sample(list(held_out), 8), train).synthesize(make_feedback(train), environment, rng))
