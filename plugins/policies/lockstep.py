@@ -199,7 +199,8 @@ class Lockstep:
             self._cache = None
         if not torch.isfinite(plain).all():
             where = f" in {folder}" if (folder := self._config.name_or_path or self.model.config.name_or_path) else ""
-            raise UserError(f"the weights of {name}{where} are not finite, or too large to compute with: fetch or save the model again")
+            fix = "fetch or save the model again, or train it again with a smaller trainer.learning_rate"
+            raise UserError(f"the weights of {name}{where} are not finite, or too large to compute with: {fix}")
         gap = (logits.float() - plain.float()).abs().max().item()
         if not gap < (1e-3 if logits.dtype == torch.float32 else 0.1) * (1 + plain.float().abs().max().item()):
             raise UserError(f"{name} cannot be sampled by policy 'transformers': its cached logits differ by {gap:.2g} from a plain pass")
