@@ -15,10 +15,12 @@ import typer
 
 from .cli_env import env
 from .errors import CoevolveError, UserError
-from .stopping import fail, resumable
+from .stopping import fail, follows, resumable
 
 if TYPE_CHECKING:
     from .config import Config
+    from .evaluation_report import EvaluationReport
+    from .layers import Layer
     from .registry import Registry
 
 app = typer.Typer(
@@ -70,6 +72,8 @@ def root(
         raise typer.Exit
     if context.invoked_subcommand is None:
         print(context.get_help())
+    if follows() and context.invoked_subcommand not in ("run", "resume"):
+        raise typer.Exit  # what is no run the first process does alone
 
 
 @app.command(short_help="Train, and evolve the tasks.")
@@ -103,14 +107,14 @@ def run(
     if dry_run:
         from .plan import plan
 
-        print("\n".join(plan(settings, registry).lines))
+        if not follows():
+            print("\n".join(plan(settings, registry, here=True).lines))
         return
-    from .processes import follows
     from .run import follow, start
 
     if follows():
         with resumable(None):
-            return follow(settings, registry)
+            raise typer.Exit(follow(settings, registry))
     folder = out or _new_folder(config.stem if config else recipe)
     with resumable(folder):
         start(settings, registry, folder)
@@ -135,7 +139,6 @@ def plan(
 def resume(folder: RunFolder, sets: Sets = None) -> None:
     """Go on with a run from its last checkpoint; `--set steps=N` makes it longer."""
     from .config import load_config
-    from .processes import follows
     from .run import follow
     from .run import resume as go_on
 
@@ -145,7 +148,7 @@ def resume(folder: RunFolder, sets: Sets = None) -> None:
     registry = _load(None, file, sets or (), ())
     if follows():
         with resumable(None):
-            return follow(load_config(registry, None, file, sets or ()), registry)
+            raise typer.Exit(follow(load_config(registry, None, file, sets or ()), registry))
     with resumable(folder):
         go_on(registry, folder, sets or ())
 
@@ -178,23 +181,36 @@ def evaluate(
     block: Block = None,
 ) -> None:
     """Success of a policy on a split of an environment; trains nothing."""
-    from rich.console import Console
-
     from .evaluation import arms as read
-    from .evaluation import run_eval
-    from .evaluation_report import render_table
+    from .evaluation import check_policy, run_eval
 
     if arms and (policy or model):
         raise UserError("--from names the policies already: leave --policy and --model out")
     common = _short(("environment.name", environment), ("evaluation.split", split))
-    policies = [_short(*((f"policy.{key}", value) for key, value in one.items())) for one in read(arms)] if arms else []
-    policies = policies or [_short(("policy.name", policy), ("policy.model", path)) for path in model or (None,)]
-    # every arm's settings are checked before the first one takes its time
-    ready = [_prepare(recipe, config, [*(sets or ()), *common, *own], block or ()) for own in policies]
-    reports = [run_eval(settings, registry, tasks=tasks, mode=mode, samples=samples, seeds=seeds) for settings, registry in ready]
+    policies = [_short(("policy.name", policy), ("policy.model", path)) for path in model or (None,)]
+    above = [[one] for one in read(arms)] if arms else [[]]
+    # every arm's settings and files are checked before the first one takes its time
+    ready = [_prepare(recipe, config, [*(sets or ()), *common, *own], block or (), over) for own in policies for over in above]
+    for settings, registry in ready:
+        check_policy(settings, registry)
+    reports: list[EvaluationReport] = []
+    with resumable(None):
+        try:
+            for settings, registry in ready:
+                reports.append(run_eval(settings, registry, tasks=tasks, mode=mode, samples=samples, seeds=seeds))
+        finally:  # what is done is shown, whatever became of the rest
+            if reports:
+                _print_reports(reports, alone=len(ready) == 1, as_json=as_json)
+
+
+def _print_reports(reports: "list[EvaluationReport]", *, alone: bool, as_json: bool) -> None:
+    from rich.console import Console
+
+    from .evaluation_report import render_table
+
     if as_json:
-        print(reports[0].to_json() if len(reports) == 1 else json.dumps({"evaluations": [report.as_dict() for report in reports]}))
-    elif len(reports) == 1:
+        print(reports[0].to_json() if alone else json.dumps({"evaluations": [report.as_dict() for report in reports]}))
+    elif alone:
         reports[0].render(Console(soft_wrap=True))
     else:
         console = Console()
@@ -316,14 +332,16 @@ def _load(recipe: str | None, file: Path | None, sets: Sequence[str], block: Seq
     return registry
 
 
-def _prepare(recipe: str, file: Path | None, sets: Sequence[str], block: Sequence[str]) -> "tuple[Config, Registry]":
+def _prepare(
+    recipe: str, file: Path | None, sets: Sequence[str], block: Sequence[str], above: "Sequence[Layer]" = ()
+) -> "tuple[Config, Registry]":
     from .config import load_config, plugin_choice
 
     if block:
         blocked = [*plugin_choice(recipe, file, sets).block, *block]
         sets = [*sets, f"plugins.block={json.dumps(blocked)}"]
     registry = _load(recipe, file, sets, ())
-    return load_config(registry, recipe, file, sets), registry
+    return load_config(registry, recipe, file, sets, above), registry
 
 
 def _new_folder(name: str) -> Path:

@@ -19,7 +19,7 @@ from attrs import Factory, field, frozen
 from attrs.validators import and_, ge, gt, le, lt, min_len
 
 from .errors import UserError, did_you_mean
-from .layers import ABSENT, MANY, ONE, layers, merge, recipes, source
+from .layers import ABSENT, MANY, ONE, Layer, layers, merge, recipes, source
 from .registry import Registry
 from .retirement import Retirement
 from .strict import NONE, Misfit, describe, plain, structure
@@ -27,6 +27,8 @@ from .strict import NONE, Misfit, describe, plain, structure
 __all__ = ["Chosen", "Config", "Evaluation", "PluginChoice", "dump_toml", "load_config", "plugin_choice", "recipes"]
 
 DEFAULT_RECIPE = "desk"
+SECONDS: Any = and_(gt(0), le(10_000_000))
+"""Of a deadline: no more than the system's clocks can wait for, with all repetitions."""
 
 
 @frozen
@@ -93,11 +95,11 @@ class Config:
     """Iterations between checkpoints; the last iteration always makes one."""
     train_split: str = "train"
     """The environment's split that D_0 and synthesis start from."""
-    step_timeout: float = field(default=30.0, validator=gt(0))
+    step_timeout: float = field(default=30.0, validator=SECONDS)
     """Seconds for one call into the environment; past it the rollout is an infrastructure fault."""
-    tasks_timeout: float = field(default=900.0, validator=gt(0))
+    tasks_timeout: float = field(default=900.0, validator=SECONDS)
     """Seconds for the environment to tell its splits, or the tasks of one; it may be fetching its data."""
-    synthesis_timeout: float = field(default=7200.0, validator=gt(0))
+    synthesis_timeout: float = field(default=7200.0, validator=SECONDS)
     """Seconds for the synthesizer to come to its next candidate; past it that evolution ends with the tasks that it has."""
     wave: int = field(default=0, validator=ge(0))
     """Rollouts of a process at once (0: all); fewer hold a smaller cache of keys and values, and take longer."""
@@ -105,7 +107,7 @@ class Config:
     """Threads that call the environment."""
     fault_limit: float = field(default=0.5, validator=and_(gt(0), le(1)))
     """Share of infrastructure faults among an iteration's rollouts, in (0, 1]; more than that stops the run (resumable)."""
-    process_timeout: float = field(default=3600.0, validator=gt(0))
+    process_timeout: float = field(default=3600.0, validator=SECONDS)
     """Seconds that the processes of a run wait for each other (the first one's synthesis included); past it the run stops, resumable."""
     stalled_after: int = field(default=5, validator=ge(1))
     """Iterations in a row without unequal scores in any group before the run says why it learns nothing."""
@@ -138,9 +140,16 @@ class Config:
         return found
 
 
-def load_config(registry: Registry, recipe: str | None = DEFAULT_RECIPE, file: Path | None = None, sets: Sequence[str] = ()) -> Config:
-    """The configuration that the layers describe; UserError (one line: source, key, what was expected and found) if they do not fit."""
-    found = layers(recipe, file, sets)
+def load_config(
+    registry: Registry,
+    recipe: str | None = DEFAULT_RECIPE,
+    file: Path | None = None,
+    sets: Sequence[str] = (),
+    above: Sequence[Layer] = (),
+) -> Config:
+    """The configuration that the layers describe, `above` being more of them over `sets`; UserError (one line: source, key, what was
+    expected and found) if they do not fit."""
+    found = [*layers(recipe, file, sets), *above]
     try:
         return _structure(registry, merge(found))
     except Misfit as misfit:

@@ -304,6 +304,30 @@ class TakesWeights(Protocol):
 
 
 @runtime_checkable
+class HasFixed(Protocol):
+    """An environment, policy or trainer whose class names options that hold for a whole run: a resume refuses to change them."""
+
+    fixed: ClassVar[tuple[str, ...]]
+    """What the tasks, or the trainer's checkpoints, hang on."""
+
+
+@runtime_checkable
+class Checkable(Protocol):
+    """A policy that can say what is wrong with its settings before it is used."""
+
+    def check(self) -> None:
+        """UserError for what can be told without loading a model or asking an endpoint."""
+
+
+@runtime_checkable
+class FitsPolicy(Protocol):
+    """A trainer that can say whether its settings fit on any machine; a plan for a model that is elsewhere asks it in `setup`'s place."""
+
+    def fits(self, policy: Policy, run: "RunInfo") -> None:
+        """UserError for what can be told without the model's files."""
+
+
+@runtime_checkable
 class HasUsage(Protocol):
     """A policy that costs something to ask."""
 

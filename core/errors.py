@@ -12,7 +12,12 @@ LISTED = 20
 
 
 class CoevolveError(Exception):
-    """Base of every error that this package raises on purpose."""
+    """Base of every error that this package raises on purpose. `change` names the setting without which a resume comes to the same end,
+    such as "policy.max_context=LARGER"."""
+
+    def __init__(self, *words: object, change: str = "") -> None:
+        super().__init__(*words)
+        self.change = change
 
 
 class UserError(CoevolveError):

@@ -4,7 +4,6 @@ import hashlib
 import itertools
 import json
 import math
-import tomllib
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -15,11 +14,12 @@ import attrs
 
 from .clock import Clock
 from .config import Config
-from .contracts import Environment, HasAggregates, HasProvenance, HasUsage, NeedsEnvironment, Policy
+from .contracts import Checkable, Environment, HasAggregates, HasProvenance, HasUsage, NeedsEnvironment, Policy
 from .episodes import Limits, Roller
 from .errors import InfrastructureFault, UserError
 from .evaluation_report import Estimate, EvaluationReport
 from .guard import check_split, tasks_of
+from .layers import Layer, read_file
 from .model import Outcome, RolloutGroup, Sampling, Task, Trajectory
 from .randomness import derive, generator
 from .registry import Registry
@@ -173,13 +173,18 @@ def run_eval(
     return attrs.evolve(report, scorer=f"{config.environment.name} of {registry.distribution('environment', config.environment.name)}")
 
 
-def arms(file: Path) -> list[dict[str, Any]]:
+def check_policy(config: Config, registry: Registry) -> None:
+    """UserError for what is wrong with the policy of `config`, as far as it can be told at once."""
+    policy: Any = registry.component("policy", config.policy.name)(config.policy.options)
+    if isinstance(policy, Checkable):
+        policy.check()
+
+
+def arms(file: Path) -> list[Layer]:
     """The tables `[[policy]]` of a file for `coevolve eval --from`: the settings of each policy to evaluate."""
-    try:
-        found = tomllib.loads(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UserError(f"cannot read {file}: {' '.join(str(error).split())}") from error
+    found = read_file(file)
     listed = found.get("policy")
-    if set(found) != {"policy"} or not isinstance(listed, list) or not listed or not all("name" in one for one in listed):
+    tables = isinstance(listed, list) and all(isinstance(one, dict) and "name" in one for one in listed)
+    if set(found) != {"policy"} or not listed or not tables:
         raise UserError(f"{file} must hold one table [[policy]] for each policy to evaluate, each with its name, and nothing else")
-    return listed
+    return [Layer(f"{file}, policy {number}", {"policy": one}) for number, one in enumerate(listed, 1)]

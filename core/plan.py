@@ -7,8 +7,10 @@ component has them.
 
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
+from os.path import isdir
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +19,14 @@ from attrs import frozen
 
 from .attempts import Attempting
 from .config import Chosen, Config
-from .contracts import NOTE, HasEstimate, Installable, NeedsPolicy
+from .contracts import NOTE, FitsPolicy, HasEstimate, Installable, NeedsEnvironment, NeedsPolicy
 from .cost import fits, told
 from .errors import UserError
 from .guard import check_split, splits_of, tasks_of
 from .journal import replayed
 from .memory import BFLOAT16, FLOAT32, Memory, Shape, Workload, estimate
 from .registry import Registry
+from .run import RunSettings
 
 GB = 10**9
 
@@ -36,6 +39,8 @@ KNOWN = {
     "smollm2-135m-instruct": Shape(134_515_008, 30, 3, 64, 8_192, 576, 9, 1536, 49_152),
 }
 """Models whose shape is known without their files: those of the recipes."""
+
+HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 
 
 @frozen
@@ -58,10 +63,11 @@ class Plan:
     """What holds the run on GPUs, with these settings of the trainer and with others."""
 
 
-def plan(config: Config, registry: Registry, processes: int = 8) -> Plan:
-    """Check everything that can be checked without a model, and count. UserError for what does not fit.
+def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool = False) -> Plan:
+    """Check everything that can be checked without loading a model, and count. UserError for what does not fit.
 
-    `processes`: for how many GPUs, beside one, it is told what holds the run.
+    A model that is not on this machine is left out of the checks, for it may be on the one that the plan is for; `here` says that the run
+    is to be on this one. `processes`: for how many GPUs, beside one, it is told what holds the run.
     """
     replayed(config)
     environment = _make(registry, "environment", config.environment)
@@ -69,18 +75,41 @@ def plan(config: Config, registry: Registry, processes: int = 8) -> Plan:
         part = _make(registry, kind, chosen)
         if isinstance(part, NeedsPolicy):
             Attempting.check(part.wanted_policy, registry)
+    unseen = _check_training(config, registry, environment, here)
     missing = _missing(environment, config.tasks_timeout)
-    here = machine(getattr(config.policy.options, "device", "auto"))
-    model = getattr(config.policy.options, "model", None)
-    found_shape = shape(model) if isinstance(model, str) and model else None
-    memory = estimate(found_shape, _workload(config, found_shape, here)) if found_shape else None
+    device = machine(getattr(config.policy.options, "device", "auto"))
+    model = _model(config)
+    found_shape = shape(model) if model else None
+    memory = estimate(found_shape, _workload(config, found_shape, device)) if found_shape else None
     rollouts = config.steps * config.batch * config.rollouts
     lines = [
         f"environment {config.environment.name}: {'; '.join(missing) or 'ready'}",
         *_counts(config, registry, environment, not missing),
+        *unseen,
     ]
     others = tuple(_others(config, found_shape, processes)) if found_shape else ()
-    return Plan((*lines, *_told(config, found_shape, memory, here)), memory, rollouts, here, others)
+    return Plan((*lines, *_told(config, found_shape, memory, device)), memory, rollouts, device, others)
+
+
+def _model(config: Config) -> str:
+    model = getattr(config.policy.options, "model", "")
+    return model if isinstance(model, str) else ""
+
+
+def _check_training(config: Config, registry: Registry, environment: Any, here: bool) -> list[str]:
+    """Let the trainer look at the policy as a run would; a line for a model that it could not look at."""
+    policy, trainer = _make(registry, "policy", config.policy), _make(registry, "trainer", config.trainer)
+    if isinstance(policy, NeedsEnvironment):
+        policy.bind(environment)
+    run: Any = RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, Path("runs"))
+    model = _model(config)
+    elsewhere = HUB_NAME.fullmatch(model) and not isdir(model) and _config_file(model) is None
+    if here or not elsewhere:
+        trainer.setup(policy, run)
+        return []
+    if isinstance(trainer, FitsPolicy):
+        trainer.fits(policy, run)
+    return [f"model {model}: not on this machine, so its files were not looked at"]
 
 
 def _make(registry: Registry, kind: str, chosen: Chosen) -> Any:

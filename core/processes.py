@@ -77,6 +77,8 @@ class Ranks:
                 f"process {self.rank} of {self.size} did not meet the others at {where} within {timeout:g} s: one of them did not start "
                 f"(see what it said), or process_timeout is too short"
             ) from error
+        self.begun = False
+        """Whether the first process has told the others what they take part in."""
         self._group: Any = distributed.new_group(backend="gloo", timeout=wait)
 
     @property
@@ -109,8 +111,6 @@ class Ranks:
 
         After an error nothing is left in order: the others may be in an exchange of their own, and see the closed connection.
         """
-        from torch import distributed
-
         try:
             yield
         except RuntimeError as error:
@@ -118,22 +118,13 @@ class Ranks:
                 raise
             why = "did not answer in time" if "imed out" in str(error) or "imeout" in str(error) else "ended"
             raise CoevolveError(f"another of the run's {self.size} processes {why} (this is process {self.rank})") from error
+        self.leave()
+
+    def leave(self) -> None:
+        """Give up the connections in order: a process that still has them may be aborted when it ends."""
+        from torch import distributed
+
         distributed.destroy_process_group()
-
-
-def launched() -> bool:
-    """Whether a launcher started several processes; UserError where it was asked to and started one."""
-    if "WORLD_SIZE" not in os.environ and "MASTER_ADDR" in os.environ and os.environ.get("ACCELERATE_USE_CPU") == "True":
-        raise UserError(
-            "accelerate launch --cpu starts one process, whatever its --num_processes: for several give --multi_gpu in its place, which "
-            "needs no GPU, or use torchrun --nproc-per-node"
-        )
-    return int(os.environ.get("WORLD_SIZE", "1")) > 1
-
-
-def follows() -> bool:
-    """Whether this is one of several processes, but not the first."""
-    return launched() and int(os.environ.get("RANK", "0")) > 0
 
 
 class SharedRoller(Roller):

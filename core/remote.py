@@ -14,9 +14,9 @@ import attrs
 
 from .config import Config
 from .contracts import Environment, Executor
-from .crew import Crew, Seat, Station
+from .crew import Crew, RaisedOnWorker, Seat, Station
 from .episodes import Limits
-from .errors import WorkerLost
+from .errors import UserError, WorkerLost
 from .far_end import Opened, PickledEnvironment
 from .model import Action, Description, Message, Observation, Step, Task, TaskKeys, Trajectory
 from .registry import Registry
@@ -190,12 +190,23 @@ def placed(config: Config, registry: Registry) -> Iterator[Environment]:
     try:
         source = PickledEnvironment.of(component, config.environment.options)
         crew = Crew(executor, executor.open(), source, config.step_timeout)
-        yield cast(Environment, RemoteEnvironment(config.environment.name, crew))
+        yield cast(Environment, _met(config, crew))
     finally:
         if crew is None:
             executor.close()
         else:
             crew.close()
+
+
+def _met(config: Config, crew: Crew) -> RemoteEnvironment:
+    """The environment, once a worker has made it."""
+    name = config.environment.name
+    try:
+        return RemoteEnvironment(name, crew)
+    except RaisedOnWorker as error:
+        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        fix = "mend the environment, or see with executor.name=threads where it fails"
+        raise UserError(f"environment {name!r} cannot be made in a worker of executor {crew.executor.name!r} ({why}): {fix}") from error
 
 
 def limits_for(environment: Environment, limits: Limits) -> Limits:

@@ -21,7 +21,7 @@ from .attempts import Attempting
 from .chat import PolicyChat
 from .checkpoints import newest_whole
 from .clock import Clock
-from .config import Chosen, Config, dump_toml, load_config
+from .config import Chosen, Config, load_config
 from .contracts import Environment, NeedsChat, NeedsEnvironment, NeedsJournal, NeedsPolicy
 from .deadline import Limit
 from .episodes import Limits, Roller
@@ -31,10 +31,12 @@ from .guard import Guard, check_split, tasks_of
 from .journal import StoreJournal, replayed
 from .loop import Loop
 from .model import TaskPool
-from .processes import Done, Follower, Leader, Ranks, SharedRoller, launched
+from .processes import Done, Follower, Leader, Ranks, SharedRoller
 from .randomness import generator
 from .registry import Registry
 from .remote import limits_for, placed
+from .resuming import Entered, check_changes, write_config
+from .stopping import code_of, launched
 from .store import WALL, Store
 from .summary import summarize
 
@@ -66,21 +68,29 @@ class Begun:
     checkpoint: Path | None
 
 
+@frozen
+class Ended:
+    """The first process ended with `code` before the run began."""
+
+    code: int
+
+
 def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
     """Begin a run in `folder` (new or empty) and carry it to its end; returns the summary that the final table shows."""
-    if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is a file: choose another --out")
-    if folder.exists() and any(folder.iterdir()):
-        raise UserError(f"{folder} is not empty: choose another --out, or go on with it: coevolve resume {folder}")
     clock = Clock()
-    with _ranks(config) as ranks, placed(config, registry) as environment:
-        make_loop = build(config, registry, folder, clock, environment, ranks)  # what is missing shows before anything is written
-        with disk_told(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            with hold(folder):
-                (folder / "config.toml").write_text(dump_toml(config))
-                (folder / "versions.json").write_text(json.dumps(versions(registry), indent=1))
-                return drive(make_loop(store=Store(folder / "run.sqlite", create=True)), folder, ranks=ranks)
+    with _ranks(config) as ranks:
+        if folder.exists() and not folder.is_dir():
+            raise UserError(f"{folder} is a file: choose another --out")
+        if folder.exists() and any(folder.iterdir()):
+            raise UserError(f"{folder} is not empty: choose another --out, or go on with it: coevolve resume {folder}")
+        with placed(config, registry) as environment:
+            make_loop = build(config, registry, folder, clock, environment, ranks)  # what is missing shows before anything is written
+            with disk_told(folder):
+                folder.mkdir(parents=True, exist_ok=True)
+                with hold(folder):
+                    write_config(config, folder)
+                    (folder / "versions.json").write_text(json.dumps(versions(registry), indent=1))
+                    return drive(make_loop(store=Store(folder / "run.sqlite", create=True)), folder, ranks=ranks)
 
 
 def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[str, Any]:
@@ -89,22 +99,26 @@ def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[s
     if not config_file.is_file():
         raise UserError(f"{folder} is no run folder: it has no config.toml")
     config = load_config(registry, recipe=None, file=config_file, sets=sets)
-    with _ranks(config) as ranks, disk_told(folder), hold(folder), placed(config, registry) as environment:
-        make_loop = build(config, registry, folder, Clock(), environment, ranks)
-        store = _store_of(folder)
-        with closing(store):
-            checkpoint, note = newest_whole(store, folder)
-            if checkpoint and config.steps < checkpoint[0]:
+    before = load_config(registry, recipe=None, file=config_file)
+    with _ranks(config) as ranks, disk_told(folder), hold(folder), closing(_store_of(folder)) as store:
+        checkpoint, note = newest_whole(store, folder)
+        if checkpoint:
+            check_changes(before, config, registry, folder)
+            if config.steps < checkpoint[0]:
                 raise UserError(f"steps is {config.steps}, but {folder} has done {checkpoint[0]} iterations: set steps to that or more")
-            (folder / "config.toml").write_text(dump_toml(config))
+        with placed(config, registry) as environment:
+            make_loop = build(config, registry, folder, Clock(), environment, ranks)
             return drive(make_loop(store=store), folder, checkpoint, note, ranks)
 
 
-def follow(config: Config, registry: Registry) -> None:
-    """Be one of a run's other processes: take part in its rollouts and updates until the first one is done."""
+def follow(config: Config, registry: Registry) -> int:
+    """Be one of a run's other processes: take part in its rollouts and updates until the first one is done. Its exit code where it ended
+    before it began, and said why."""
     ranks = Ranks(config.process_timeout)
     with ranks.together():
-        begun: Begun = ranks.tell()
+        begun: Begun | Ended = ranks.tell()
+        if isinstance(begun, Ended):
+            return begun.code
         config = begun.config
         with placed(config, registry) as environment:
             trainer = _trainer(config, registry, begun.folder, environment)
@@ -113,17 +127,24 @@ def follow(config: Config, registry: Registry) -> None:
                 if loop.serve():
                     trainer.train(loop, begun.checkpoint)
                 ranks.gather(None)  # the first process has saved what it needs this one's help for
+    return 0
 
 
 @contextmanager
 def _ranks(config: Config) -> Iterator[Ranks | None]:
-    """The run's processes where a launcher started several."""
+    """The run's processes where a launcher started several. What stops the first one before it began ends the others quietly."""
     if not launched():
         yield None
         return
     ranks = Ranks(config.process_timeout)
     with ranks.together():
-        yield ranks
+        try:
+            yield ranks
+        except BaseException as error:
+            if not ranks.begun:
+                ranks.tell(Ended(code_of(error)))
+                ranks.leave()
+            raise
 
 
 def _store_of(folder: Path) -> Store:
@@ -151,6 +172,7 @@ def drive(
         bind(loop)
     resumed = folder / checkpoint[1] if checkpoint else None
     if ranks:
+        ranks.begun = True
         ranks.tell(Begun(config, folder, loop.iteration, resumed))
     notify("coevolve_run_started", folder=folder, config=config.as_dict(), iteration=loop.iteration)
     try:
@@ -161,9 +183,11 @@ def drive(
         trains = bool(checkpoint) or loop.iteration < config.steps  # after the last iteration there still are weights to take up
         if ranks:
             ranks.tell(Done(trains))
+        entered = Entered(Leader(loop, ranks) if ranks else loop, lambda: write_config(config, folder))
         if trains:
             with clock.part("update"):  # the loop's own parts are counted apart; what is left of the trainer's time is this
-                loop.trainer.train(Leader(loop, ranks) if ranks else loop, resumed)
+                loop.trainer.train(entered, resumed)
+        entered.enter()
         with clock.part("store"):
             loop.trainer.save_policy(folder / "policy")
         if ranks:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from os.path import isfile
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -90,6 +91,8 @@ FIXES = {
     sqlite3.SQLITE_CANTOPEN: "make it and its folder writable",
 }
 """What helps, by SQLite's primary result code."""
+LACKING = ("no such table", "no such column", "has no column named")
+"""How SQLite says that a part of the file is gone."""
 RESTORE = "restore it from a copy, or begin again with another --out"
 
 
@@ -103,7 +106,7 @@ def _told(method: Callable[P, R]) -> Callable[P, R]:
             return method(*args, **kwargs)
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", None) or 0
-            if code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            if code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or any(words in str(error) for words in LACKING):
                 raise UserError(f"{where}: {error}; {RESTORE}") from error
             fix = FIXES.get(code & 0xFF)
             raise CoevolveError(f"{where}: {error}" + (f"; {fix}" if fix else "")) from error
@@ -118,7 +121,7 @@ class Store:
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self.path = path
-        if not create and not path.is_file():
+        if not create and not isfile(path):
             raise UserError(f"{path.parent} is no run folder: it has no {path.name}")
         self._open(create)
 

@@ -64,6 +64,7 @@ class AppWorld:
 
     name: ClassVar[str] = NAME
     Options: ClassVar[type[Any]] = AppWorldOptions
+    fixed: ClassVar[tuple[str, ...]] = ("data", "max_interactions", "partial", "output_limit")
 
     def __init__(self, options: AppWorldOptions) -> None:
         if options.data not in _DATA:

@@ -61,6 +61,9 @@ class Bfcl:
 
     name: ClassVar[str] = NAME
     Options: ClassVar[type[Any]] = BfclOptions
+    fixed: ClassVar[tuple[str, ...]] = (
+        "release", "category", "mode", "doc_style", "strict", "exclude_unreachable", "split_seed", "step_limit", "positional",
+    )  # fmt: skip
 
     def __init__(self, options: BfclOptions) -> None:
         choices = (("release", RELEASES), ("category", _ALL), ("mode", MODES), ("doc_style", STYLES), ("positional", _POSITIONAL))

@@ -31,9 +31,9 @@ class ProcessesOptions:
 
     workers: int = field(default=2, validator=validators.ge(1))
     """Processes; more than the machine's cores do not help where the environment computes."""
-    retries: int = field(default=3, validator=validators.ge(0))
+    retries: int = field(default=3, validator=[validators.ge(0), validators.le(100)])
     """How often a call is repeated on another worker when its own is lost, and how often in a row a worker's start."""
-    start_timeout: float = field(default=60.0, validator=validators.gt(0))
+    start_timeout: float = field(default=60.0, validator=[validators.gt(0), validators.le(1e6)])
     """Seconds in which a worker must have its environment ready."""
 
 

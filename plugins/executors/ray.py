@@ -29,9 +29,9 @@ class RayOptions:
     """Actors."""
     cpus: float = field(default=1.0, validator=validators.gt(0))
     """Cores of the cluster that one actor takes."""
-    retries: int = field(default=3, validator=validators.ge(0))
+    retries: int = field(default=3, validator=[validators.ge(0), validators.le(100)])
     """How often a call is repeated on another actor when its own is lost, and how often in a row an actor's start."""
-    start_timeout: float = field(default=60.0, validator=validators.gt(0))
+    start_timeout: float = field(default=60.0, validator=[validators.gt(0), validators.le(1e6)])
     """Seconds in which an actor must have its environment ready; with no room in the cluster they pass in vain."""
 
 

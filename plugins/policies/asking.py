@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import define
 
-from coevolve import Environment, InfrastructureFault, Sampling, UserError
+from coevolve import Environment, InfrastructureFault, Sampling, Unsent, UserError
 from coevolve.endpoint import Answer, Budget, Endpoint, Failed, Pace, Spent, Usage, error_fields, line, read_answer, repeated, tokens_of
 
 from .draw import uniforms
@@ -177,7 +177,10 @@ class Asking:
         if self._in_a_row >= IN_A_ROW:
             where = self.options.base_url
             raise InfrastructureFault(f"the endpoint {where} failed {self._in_a_row} conversations in a row, the last: {failed.reason}")
-        return InfrastructureFault(failed.reason)
+        if failed.unsent is not None:
+            return InfrastructureFault(f"{failed.reason}: raise policy.budget" if failed.unsent is Unsent.BUDGET else failed.reason)
+        fix = "check policy.base_url, and that a server answers there"
+        return InfrastructureFault(f"{failed.reason} (from {self.options.base_url}: {fix})")
 
 
 def too_long(failed: Failed) -> bool:

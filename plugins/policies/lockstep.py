@@ -18,6 +18,8 @@ from coevolve import CoevolveError, Sampling, UserError
 from .draw import draw, uniforms
 from .ragged_cache import RaggedCache
 
+SPOILT = "the model's logits are not finite: its weights are spoilt; go on from an earlier checkpoint, with a smaller trainer.learning_rate"
+SMALLER = "trainer.learning_rate=SMALLER"
 KEPT_ATTENTION = ("sdpa", "eager")
 PADS = 512
 """Pads that a pass may hold before the shorter rows get one of their own: more than a pass costs in itself, by tokens, on a CPU."""
@@ -90,7 +92,7 @@ class Lockstep:
             tokens, logps = draw(logits, uniform[:, step], sampling.temperature)
             for row, token, logp in zip(active, tokens.tolist(), logps.tolist(), strict=True):
                 if logp != logp:
-                    raise CoevolveError("the model's logits are not finite: its weights are spoilt; go on from an earlier checkpoint")
+                    raise CoevolveError(SPOILT, change=SMALLER)
                 row.wrote(token, logp)
             going = [row.ids[-1] not in self.eos and step + 1 < most for row, most in zip(active, limit, strict=True)]
             for row, goes_on in zip(active, going, strict=True):
@@ -195,6 +197,10 @@ class Lockstep:
             raise UserError(f"{name} cannot be sampled by policy 'transformers': {type(error).__name__}: {error}") from error
         finally:
             self._cache = None
+        if not torch.isfinite(plain).all():
+            where = f" in {folder}" if (folder := self._config.name_or_path or self.model.config.name_or_path) else ""
+            fix = "fetch or save the model again, or train it again with a smaller trainer.learning_rate"
+            raise UserError(f"the weights of {name}{where} are not finite, or too large to compute with: {fix}")
         gap = (logits.float() - plain.float()).abs().max().item()
         if not gap < (1e-3 if logits.dtype == torch.float32 else 0.1) * (1 + plain.float().abs().max().item()):
             raise UserError(f"{name} cannot be sampled by policy 'transformers': its cached logits differ by {gap:.2g} from a plain pass")

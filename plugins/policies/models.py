@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
+from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any
 
-from coevolve import UserError, did_you_mean
+from coevolve import UserError
 
 from ..quiet import quiet
 
@@ -27,9 +28,9 @@ def locate(name: str) -> str:
 
         return str(converted())
     folder = Path(name).expanduser()
-    if folder.is_dir():
+    if isdir(folder):  # unlike the path's own, these take a text that can be no path
         return str(_complete(folder, name))
-    if not _HUB_NAME.fullmatch(name) or folder.is_file():
+    if not _HUB_NAME.fullmatch(name) or isfile(folder):
         raise UserError(
             f"there is no model folder {name!r}; policy.model is a folder, a hub name, 'pkg:PACKAGE/FOLDER' or {CONVERTED[0]!r}"
         )
@@ -40,10 +41,14 @@ def locate(name: str) -> str:
 def _on_the_hub(name: str) -> None:
     """One quick question instead of the library's minute of retries: a mistyped path looks like a hub name."""
     from huggingface_hub import get_session, hf_hub_url, try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
 
-    if isinstance(try_to_load_from_cache(name, "config.json"), str):
-        return
     other = f"policy.model {name!r} is no folder here"
+    try:
+        if isinstance(try_to_load_from_cache(name, "config.json"), str):
+            return
+    except HFValidationError as error:
+        raise UserError(f"{other}, and no model of the hub can have that name; name a local folder") from error
     try:
         answer = get_session().head(hf_hub_url(name, "config.json"), timeout=10)
     except Exception as error:
@@ -58,7 +63,7 @@ def _in_package(name: str) -> Path:
         folder = Path(str(files(package).joinpath(inside)))
     except (ImportError, TypeError, ValueError) as error:
         raise UserError(f"policy.model {name!r} names a package that cannot be imported: {error}") from error
-    if not folder.is_dir():
+    if not isdir(folder):
         raise UserError(f"policy.model {name!r}: package {package!r} has no folder {inside!r}; install it unzipped, or name another model")
     return _complete(folder, name)
 
@@ -94,13 +99,14 @@ def device_and_dtype(device: str, dtype: str) -> tuple[str, Any]:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise UserError(f"policy.device {device!r} cannot be used: {_line(error)}") from error
+        why = 'there is no such kind; name one such as "cpu", "cuda" or "cuda:1"' if "Expected one of" in str(error) else _line(error)
+        raise UserError(f"policy.device {device!r} cannot be used: {why}") from error
     known = {"float32": torch.float32, "bfloat16": torch.bfloat16}
     if dtype == "auto":
         able = device.startswith("cuda") and torch.cuda.is_bf16_supported()
         return device, known["bfloat16" if able else "float32"]
     if dtype not in known:
-        raise UserError(f"policy.dtype {dtype!r} is unknown{did_you_mean(dtype, ['auto', *known])}")
+        raise UserError(f"policy.dtype {dtype!r} is unknown (there is: auto, {', '.join(known)})")
     return device, known[dtype]
 
 
@@ -139,12 +145,24 @@ def _quantized(quantize: str, device: str, dtype: Any) -> dict[str, Any]:
     return {"quantization_config": four, "device_map": {"": device}}
 
 
-def check_config(path: str) -> None:
-    """UserError when the model's configuration cannot be read or is of no known architecture."""
+def check_config(path: str, tokenizer: Any) -> None:
+    """UserError when the model's configuration cannot be read, is of no known architecture, or has no row for an id of the tokenizer."""
     from transformers import AutoConfig
 
     with reading(path):
-        AutoConfig.from_pretrained(path, trust_remote_code=False)
+        rows = AutoConfig.from_pretrained(path, trust_remote_code=False).get_text_config().vocab_size
+    if (largest := max(tokenizer.get_vocab().values())) >= rows:
+        raise UserError(f"the tokenizer of model {path!r} has ids up to {largest}, the model only {rows}: save the right one with it")
+
+
+def skeleton(path: str) -> Any:
+    """The model's modules without their weights, on torch's meta device."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    with reading(path), torch.device("meta"):
+        config = AutoConfig.from_pretrained(path, trust_remote_code=False)
+        return AutoModelForCausalLM.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]  # theirs
 
 
 def declared_eos(path: str) -> list[int]:
@@ -173,7 +191,7 @@ def load_tokenizer(path: str, chat_template: str = "") -> Any:
     if chat_template:
         try:
             tokenizer.chat_template = Path(chat_template).expanduser().read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise UserError(f"policy.chat_template {chat_template!r} cannot be read: {_line(error)}") from error
     return tokenizer
 

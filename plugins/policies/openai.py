@@ -67,6 +67,12 @@ class OpenAIPolicy:
         self._asking: Any = None
         self._lock = threading.Lock()
 
+    def check(self) -> None:
+        """Raise UserError for a library or a key that is missing."""
+        check_packages('policy "openai"', "openai")
+        if text := missing_key(self.options):
+            raise UserError(text)
+
     def bind(self, environment: Environment) -> None:
         """Name the environment whose `script` turns calls into text."""
         self._environment = environment
@@ -101,9 +107,7 @@ class OpenAIPolicy:
 
         with self._lock:
             if self._asking is None:
-                check_packages('policy "openai"', "openai")
-                if text := missing_key(self.options):
-                    raise UserError(text)
+                self.check()
                 from .asking import Asking
 
                 self._asking = Asking(self.options, self.spent, self._environment)

@@ -73,6 +73,7 @@ class TransformersPolicy:
 
     name: ClassVar[str] = "transformers"
     Options: ClassVar[type[Any]] = TransformersOptions
+    fixed: ClassVar[tuple[str, ...]] = ("model", "chat_template")
 
     def __init__(self, options: TransformersOptions) -> None:
         self.options = options
@@ -115,8 +116,14 @@ class TransformersPolicy:
         """Raise UserError for what can be told without loading the weights: files, chat template, device."""
         from .models import check_config
 
-        check_config(self.path)
+        check_config(self.path, self.tokenizer)
         _ = self.chat, self.placement
+
+    def skeleton(self) -> Any:
+        """The model's modules without their weights."""
+        from .models import skeleton
+
+        return skeleton(self.path)
 
     def load(self, dtype: Any = None, quantize: str = "", device: str = "") -> Any:
         """Another copy of the model, with weights in `dtype` (None: the dtype that it computes in), on `device` ("": the one that it

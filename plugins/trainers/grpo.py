@@ -19,12 +19,13 @@ ticket comes up, so an evolved pool is used by the very next iteration.
 import importlib.util
 import inspect
 import os
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 from attrs import field, frozen
-from attrs.validators import gt, optional
+from attrs.validators import ge, gt, lt, optional
 
 from coevolve import (
     CoevolveError,
@@ -42,37 +43,39 @@ from .launch import Launch, check_checkpoint, launch
 from .session import Session
 
 SCHEDULES = ("constant", "linear", "cosine")
+FINITE = [ge(0.0), lt(inf)]
 
 
 @frozen
 class GrpoOptions:
     """Defaults suit models of billions of weights; the desk's recipe sets what suits its small policy."""
 
-    learning_rate: float = 1e-6
+    learning_rate: float = field(default=1e-6, validator=FINITE)
     """Of AdamW (paper: 1e-6)."""
     schedule: str = "constant"
     """Of the learning rate over the run: "constant", "linear" or "cosine"."""
-    warmup: int = 0
+    warmup: int = field(default=0, validator=ge(0))
     """Optimiser steps of linear warm-up."""
-    beta: float = 0.001
+    beta: float = field(default=0.001, validator=FINITE)
     """Weight of the KL term; 0 needs no reference model (the paper gives no value; this is veRL's default)."""
-    epsilon: float = 0.2
+    epsilon: float = field(default=0.2, validator=[gt(0.0), lt(inf)])
     """Clipping range of the importance ratio; acts only with `num_iterations` above 1."""
-    num_iterations: int = 1
+    num_iterations: int = field(default=1, validator=ge(1))
     """Optimiser steps on each batch of rollouts (mu in the GRPO paper)."""
-    micro_batch: int = 0
+    micro_batch: int = field(default=0, validator=ge(0))
     """Rows a forward and backward pass; 0 is the whole batch. Gradients are accumulated, so it changes memory, not the update."""
-    max_grad_norm: float = 1.0
-    weight_decay: float = 0.0
-    max_gap: float | None = field(default=None, validator=optional(gt(0)))
+    max_grad_norm: float = field(default=1.0, validator=FINITE)
+    """Norm that the gradient is clipped to; 0 clips nothing."""
+    weight_decay: float = field(default=0.0, validator=FINITE)
+    max_gap: float | None = field(default=None, validator=optional([gt(0.0), lt(inf)]))
     """Largest mean |difference| between the engine's log-probabilities of the sampled tokens and the trainer's; above it the run stops
     before the update. None is 0.001 where the policy computes in float32 and 0.1 in bfloat16."""
     exact_group_normaliser: bool = False
     """One normaliser a task instead of one for the batch."""
     gradient_checkpointing: bool = False
-    lora_rank: int = 0
+    lora_rank: int = field(default=0, validator=ge(0))
     """0 trains all weights."""
-    lora_alpha: int = 32
+    lora_alpha: int = field(default=32, validator=ge(1))
     quantize: str = ""
     """"4bit" keeps the frozen weights beneath the adapters in four bits (QLoRA); needs a GPU and the package bitsandbytes."""
     lora_targets: tuple[str, ...] = ()
@@ -84,12 +87,13 @@ class Grpo:
 
     name: ClassVar[str] = "grpo"
     Options: ClassVar[type[Any]] = GrpoOptions
+    fixed: ClassVar[tuple[str, ...]] = ("num_iterations", "lora_rank", "lora_alpha", "lora_targets", "quantize")
 
     def __init__(self, options: GrpoOptions) -> None:
         if options.schedule not in SCHEDULES:
             raise UserError(f"trainer.schedule {options.schedule!r} is unknown{did_you_mean(options.schedule, SCHEDULES)}")
-        if options.num_iterations < 1:
-            raise UserError(f"trainer.num_iterations is {options.num_iterations}; it must be at least 1")
+        if options.lora_targets and not options.lora_rank:
+            raise UserError("trainer.lora_targets names modules for adapters, but trainer.lora_rank is 0: set it, such as to 16")
         self.options = options
         self._policy: Any = None
         self._run: Any = None
@@ -99,14 +103,14 @@ class Grpo:
         self._whole: Any = None
         """Where the weights are split: those to save, in the first process."""
 
-    def setup(self, policy: Policy, run: RunInfo) -> None:
-        """Check that `policy` has weights to train and that the run's numbers fit together; loads nothing large."""
-        if not isinstance(policy, HasWeights):
+    def fits(self, policy: Policy, run: RunInfo) -> None:
+        """Check that `policy` has weights to train and that the run's numbers fit together."""
+        if not (isinstance(type(policy), HasWeights) or isinstance(policy, HasWeights)):  # the first reads no files, on any Python
             why = "it has no weights here and gives no token ids, and text that is tokenised again is not what was sampled"
             raise UserError(f'policy {policy.name!r} cannot be trained ({why}); choose policy.name = "transformers" or "vllm"')
         if run.rollouts < 2:
             raise UserError(f"rollouts is {run.rollouts}, but advantages are relative to a task's other rollouts; set it to at least 2")
-        processes, micro = int(os.environ.get("WORLD_SIZE", "1")), self.options.micro_batch
+        processes, micro = _processes(), self.options.micro_batch
         rows, rest = divmod(run.batch * run.rollouts, processes)
         if rest:
             raise UserError(
@@ -115,13 +119,20 @@ class Grpo:
         if micro and rows % micro:
             each = f" in each of {processes} processes" if processes > 1 else ""
             raise UserError(f"trainer.micro_batch {micro} does not divide the {rows} rows of an iteration (batch * rollouts){each}")
-        self._local_rows = rows
         self._check_quantize(policy)
-        self._launch = launch(self.options.quantize, processes)
-        if self._launch.splits and not ("device" in inspect.signature(policy.load).parameters and hasattr(type(policy), "model")):
+
+    def setup(self, policy: Policy, run: RunInfo) -> None:
+        """Check what `fits` checks, the model's files, and what this machine must have; loads nothing large."""
+        self.fits(policy, run)
+        self._local_rows = run.batch * run.rollouts // _processes()
+        self._launch = launch(self.options.quantize, _processes())
+        loads: Any = policy
+        if self._launch.splits and not ("device" in inspect.signature(loads.load).parameters and hasattr(type(policy), "model")):
             raise UserError(f"policy {policy.name!r} cannot be trained by {self._launch}, which splits its weights: use DDP (torchrun)")
         self._policy, self._run = policy, run
+        self._check_machine()
         self._policy.check()
+        self._check_adapter()
 
     def _check_quantize(self, policy: Any) -> None:
         if not self.options.quantize:
@@ -132,10 +143,35 @@ class Grpo:
             raise UserError('trainer.quantize "4bit" trains adapters over frozen weights: set trainer.lora_rank, such as 16')
         if "quantize" not in inspect.signature(policy.load).parameters:
             raise UserError(f'trainer.quantize "4bit" cannot load the model of policy {policy.name!r}: set policy.name=transformers')
-        if not policy.placement[0].startswith("cuda"):
+
+    def _check_machine(self) -> None:
+        if not self.options.quantize:
+            return
+        if not self._policy.placement[0].startswith("cuda"):
             raise UserError('trainer.quantize "4bit" needs a GPU, and policy.device is the CPU: set trainer.quantize=""')
         if importlib.util.find_spec("bitsandbytes") is None:
             raise UserError('trainer.quantize "4bit" needs the package bitsandbytes: pip install bitsandbytes')
+
+    def _check_adapter(self) -> None:
+        """Put the adapters into the model's skeleton, where the policy has one to show."""
+        rank, targets = self.options.lora_rank, self.options.lora_targets
+        if not rank or not hasattr(self._policy, "skeleton"):
+            return
+        from peft import get_peft_model
+
+        model = self._policy.skeleton()
+        width = model.config.get_text_config().hidden_size
+        if rank > width:
+            raise UserError(f"trainer.lora_rank is {rank}, above the model's width {width}: set it to that or less")
+        head = {name.rpartition(".")[2] for name, module in model.named_modules() if module is model.get_output_embeddings()}
+        if named := head.intersection(name.rpartition(".")[2] for name in targets):
+            raise UserError(f"trainer.lora_targets names {named.pop()!r}, the model's head, which takes no adapter: leave it out")
+        try:
+            with quiet():
+                get_peft_model(model, self._adapter())
+        except ValueError as error:
+            why = " ".join(str(error).split())[:200]
+            raise UserError(f"trainer.lora_targets {list(targets)} do not fit the model ({why}): name some of its linear layers") from error
 
     def policy(self) -> Policy:
         live: Policy = self._policy if self._trainer is None else self._trainer.live_policy
@@ -297,6 +333,10 @@ class Grpo:
             lora_dropout=0.0,
             task_type="CAUSAL_LM",
         )
+
+
+def _processes() -> int:
+    return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 @hookimpl

@@ -8,7 +8,8 @@ from typing import Any
 
 from coevolve import CoevolveError, LoopState, RolloutGroup, TakesWeights, UserError
 
-RESUME = "the last checkpoint is untouched: resume from it, with a smaller trainer.learning_rate"
+RESUME = "the last checkpoint is untouched: resume from it with a smaller trainer.learning_rate"
+SMALLER = "trainer.learning_rate=SMALLER"
 
 
 class Session:
@@ -56,7 +57,8 @@ class Session:
             broken = [t.fault or "no reason given" for t in trajectories if t.score is None]
             why = f"{len(broken)} of {len(trajectories)} rollouts were infrastructure faults" + (f" ({broken[0]})" if broken else "")
             rest = "" if len(broken) == len(trajectories) else "; the others had no room for a completion: raise policy.max_context"
-            raise CoevolveError(f"iteration {iteration} has no token to train on: {why}{rest}")
+            change = "policy.max_context=LARGER" if rest else ""
+            raise CoevolveError(f"iteration {iteration} has no token to train on: {why}{rest}", change=change)
         return dict(rows)
 
     @staticmethod
@@ -82,18 +84,18 @@ class Session:
         metrics |= {"logprob_gap": gap.mean, "logprob_gap_max": gap.max, "logprob_ratio": gap.ratio}
         metrics["trained_tokens"] = float(sum(map(sum, self._rows["env_mask"])))
         if not math.isfinite(metrics.get("grad_norm", 0.0)):  # DeepSpeed shows no gradients before its step
-            raise CoevolveError(f"iteration {self._iteration}: the gradient is not finite; {RESUME}")
+            raise CoevolveError(f"iteration {self._iteration}: the gradient is not finite; {RESUME}", change=SMALLER)
         return self.loop.after(self._iteration, metrics)
 
     def bad_loss(self, loss: float) -> None:
-        raise CoevolveError(f"iteration {self._iteration}: the loss is {loss}; {RESUME}")
+        raise CoevolveError(f"iteration {self._iteration}: the loss is {loss}; {RESUME}", change=SMALLER)
 
     def finite(self, model: Any) -> None:
         """Refuse an update whose gradient is not finite."""
         from .split import own
 
         if self.trainer.anywhere(not all(bool(own(p.grad).isfinite().all()) for p in model.parameters() if p.grad is not None)):
-            raise CoevolveError(f"iteration {self._iteration}: the gradient is not finite; {RESUME}")
+            raise CoevolveError(f"iteration {self._iteration}: the gradient is not finite; {RESUME}", change=SMALLER)
 
     def same_policy(self) -> None:
         """Refuse rollouts that were sampled from another policy than the one that is trained."""

@@ -30,7 +30,7 @@ class ModerationOptions(Access):
     model: str = field(default="omni-moderation-latest", validator=validators.min_len(1))
     base_url: str = field(default="", validator=_address)
     """Address of an OpenAI-compatible endpoint with `/moderations`; "" asks nobody."""
-    timeout: float = field(default=30.0, validator=validators.gt(0.0))
+    timeout: float = field(default=30.0, validator=[validators.gt(0.0), validators.le(1e6)])
     retries: int = field(default=3, validator=[validators.ge(0), validators.le(20)])
     fail_closed: bool = True
     """What no answer means: refuse the candidate as "environment_error", or (false) let it pass unread."""

@@ -1,6 +1,7 @@
 """What stops a run: a fault (3), the user (130), a defect of ours (traceback)."""
 
 import errno
+import json
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +29,14 @@ def test_a_fault_names_the_command_that_goes_on(
     monkeypatch.setattr("coevolve.core.run.drive", raising(error))
     assert call(*RUN) == 3
     assert capfd.readouterr().err == "coevolve: 9 of 16 rollouts failed; go on with: coevolve resume mine\n"
+
+
+def test_a_fault_that_a_setting_cures_names_the_setting(
+    call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coevolve.core.run.drive", raising(CoevolveError("no room", change="policy.max_context=LARGER")))
+    assert call(*RUN) == 3
+    assert capfd.readouterr().err == "coevolve: no room; go on with: coevolve resume mine --set policy.max_context=LARGER\n"
 
 
 def test_the_same_while_resuming(call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,9 +88,10 @@ def test_a_fault_outside_of_a_run(call: Call, capfd: pytest.CaptureFixture[str],
     assert capfd.readouterr().err == "coevolve: the service is down\n"
 
 
-def test_an_interrupt_outside_of_a_run(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_outside_of_a_run(call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("coevolve.core.evaluation.run_eval", raising(KeyboardInterrupt()))
     assert call("eval", "--config", "fast.toml") == 130
+    assert capfd.readouterr().err == "coevolve: stopped\n"
 
 
 def test_a_user_error_in_a_run_is_no_fault(call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,3 +116,17 @@ def test_what_stops_before_anything_is_written_names_no_run_to_go_on_with(
     monkeypatch.setattr("coevolve.core.run.build", raising(KeyboardInterrupt()))
     assert call(*RUN) == 130
     assert capfd.readouterr().err == "coevolve: the service is down\ncoevolve: stopped\n"
+
+
+def test_of_several_processes_on_a_machine_one_says_what_the_user_can_mend(
+    call: Call, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("WORLD_SIZE", "2"), ("RANK", "1"), ("LOCAL_RANK", "1"), ("TORCHELASTIC_ERROR_FILE", str(tmp_path / "error.json"))):
+        monkeypatch.setenv(name, value)
+    assert call(*RUN, "--set", "stpes=3") == 2
+    assert capfd.readouterr() == ("", "")
+    line = "coevolve: --set: unknown key 'stpes' (did you mean 'steps'?)"
+    assert json.loads((tmp_path / "error.json").read_text())["message"]["message"] == line, "what torchrun shows at its end"
+    monkeypatch.setenv("LOCAL_RANK", "0")  # the first on another machine, whose files may be others
+    assert call(*RUN, "--set", "stpes=3") == 2
+    assert capfd.readouterr().err == f"{line}\n"

@@ -56,7 +56,7 @@ def configs(draw: st.DrawFn, parts: Registry) -> Config:
         steps=draw(st.integers(0, 10**6)),
         rollouts=draw(st.integers(2, 64)),
         temperature=draw(numbers),
-        step_timeout=draw(numbers),
+        step_timeout=draw(st.floats(min_value=1e-12, max_value=1e7)),
         fault_limit=draw(st.floats(min_value=0, max_value=1, exclude_min=True)),
         train_split=draw(texts),
         evaluation=Evaluation(

@@ -124,6 +124,18 @@ def test_a_damaged_record_is_one_line_without_advice_to_resume(runs: Any, folder
             use()
 
 
+@pytest.mark.parametrize(
+    "sql", ["DROP TABLE tasks", "DROP TABLE meta", "DROP TABLE groups", "DROP TABLE checkpoints", "ALTER TABLE tasks DROP COLUMN task"]
+)
+def test_a_record_that_lacks_a_table_is_one_line_without_advice_to_resume(runs: Any, folder: Path, sql: str) -> None:
+    runs.run(folder, "steps=2")
+    with sqlite3.connect(folder / "run.sqlite") as db:
+        db.execute(sql)
+    db.close()
+    with pytest.raises(UserError, match=r"cannot use the run's file .*run\.sqlite: .*no .*; restore it from a copy"):
+        resume(runs.registry(), folder, ["steps=4"])
+
+
 @pytest.mark.parametrize(("table", "column"), [("tasks", "task"), ("trajectories", "trajectory")])
 @pytest.mark.parametrize("text", ["nonsense", "{}", "[1]"])
 def test_a_damaged_row_is_one_line(runs: Any, folder: Path, table: str, column: str, text: str) -> None:

@@ -200,10 +200,13 @@ def test_several_policies_stand_in_one_table(runs: Any) -> None:
 def test_a_file_of_policies_holds_nothing_else(tmp_path: Path) -> None:
     file = tmp_path / "arms.toml"
     file.write_text('[[policy]]\nname = "scripted"\n\n[[policy]]\nname = "openai"\nmodel = "m"\n')
-    assert arms(file) == [{"name": "scripted"}, {"name": "openai", "model": "m"}]
-    for text in ("", "[policy]\nname = 'x'", "[[policy]]\nmodel = 'm'", "steps = 3\n[[policy]]\nname = 'x'", "[[policy"):
+    first, second = arms(file)
+    assert (first.source, first.values) == (f"{file}, policy 1", {"policy": {"name": "scripted"}})
+    assert second.values == {"policy": {"name": "openai", "model": "m"}}
+    listed = ("policy = ['x']", "policy = [1]", "policy = 1", "policy = []")
+    for text in ("", "[policy]\nname = 'x'", "[[policy]]\nmodel = 'm'", "steps = 3\n[[policy]]\nname = 'x'", "[[policy", *listed):
         file.write_text(text)
         with pytest.raises(UserError, match=r"arms\.toml"):
             arms(file)
-    with pytest.raises(UserError, match="No such file"):
+    with pytest.raises(UserError, match=r"cannot read .*nothing\.toml: No such file or directory; name an existing TOML file"):
         arms(tmp_path / "nothing.toml")

@@ -1,4 +1,7 @@
 import json
+import re
+import shutil
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from coevolve.core.cost import step
 from coevolve.core.memory import BFLOAT16, Shape, Workload, estimate
 from coevolve.core.plan import Machine, Plan, plan, shape
 from coevolve.core.registry import Registry, load_plugins
+from coevolve.plugins.policies import models
 
 HERE = Machine("no GPU, main memory", 25 * 10**9)
 
@@ -178,9 +182,83 @@ def test_the_plan_command(registry: Registry, capsys: pytest.CaptureFixture[str]
     assert "(32 rows x 512 tokens)" in out and "one GPU, as set" in out and "an iteration at most: 65,536 tokens" in out
 
 
-def test_a_policy_without_a_model_takes_no_memory_that_is_known(registry: Registry, here: list[Machine]) -> None:
-    found = made(registry, "desk", "policy.name=scripted")
-    assert found.memory is None and "not estimated" in line(found, "memory")
+def test_a_model_that_is_not_here_is_not_looked_at(registry: Registry, here: list[Machine]) -> None:
+    found = made(registry, "desk", "policy.model=some/model")
+    assert found.memory is None and line(found, "memory: not estimated")
+    assert line(found, "model some/model").endswith("not on this machine, so its files were not looked at")
+
+
+def folder_of(tmp_path: Path, *, without: str = "", **texts: str) -> Path:
+    """A copy of the desk's model with some files spoilt."""
+    folder = tmp_path / "model"
+    shutil.copytree(desk_policy(), folder)
+    if without:
+        (folder / without).unlink()
+    for name, text in texts.items():
+        (folder / name.replace("__", ".")).write_text(text)
+    return folder
+
+
+def desk_policy() -> Path:
+    return Path(str(files("coevolve.environments.desk"))) / "policy"
+
+
+@pytest.mark.parametrize(
+    ("sets", "words"),
+    [
+        (["trainer.micro_batch=7"], "trainer.micro_batch 7 does not divide the 128 rows"),
+        (['trainer.quantize="4bit"'], "set trainer.lora_rank, such as 16"),
+        (["trainer.lora_rank=100000"], "trainer.lora_rank is 100000, above the model's width"),
+        (["trainer.lora_rank=2", 'trainer.lora_targets=["nope"]'], r"trainer.lora_targets ['nope'] do not fit the model"),
+        (["trainer.lora_rank=2", 'trainer.lora_targets=["norm"]'], r"trainer.lora_targets ['norm'] do not fit the model"),
+        (["trainer.lora_rank=2", 'trainer.lora_targets=["lm_head"]'], "trainer.lora_targets names 'lm_head', the model's head"),
+        (['trainer.lora_targets=["q_proj"]'], "trainer.lora_rank is 0"),
+        (["policy.name=openai"], "policy 'openai' cannot be trained"),
+        (["policy.name=scripted"], "policy 'scripted' cannot be trained"),
+        (["policy.model=/nope"], "there is no model folder '/nope'"),
+        (["policy.device=foo"], "policy.device 'foo' cannot be used"),
+    ],
+)
+def test_what_a_run_refuses_a_plan_refuses(registry: Registry, here: list[Machine], sets: list[str], words: str) -> None:
+    with pytest.raises(UserError, match=re.escape(words)) as caught:
+        made(registry, "desk", *sets)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("sets", [["trainer.micro_batch=7"], ['trainer.quantize="4bit"'], ['trainer.lora_targets=["q_proj"]']])
+def test_numbers_that_do_not_fit_are_refused_for_a_model_elsewhere_too(registry: Registry, here: list[Machine], sets: list[str]) -> None:
+    with pytest.raises(UserError):
+        made(registry, "desk", "policy.model=some/model", *sets)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        ({"without": "model.safetensors"}, r"holds no \*\.safetensors"),
+        ({"model__safetensors": ""}, r"model\.safetensors cannot be read"),
+        ({"model__safetensors": "cut"}, r"model\.safetensors cannot be read"),
+        ({"tokenizer__json": "{"}, r"model '.*' cannot be read"),
+        ({"config__json": "{}"}, r"cannot be read"),
+    ],
+)
+def test_a_spoilt_model_folder_is_refused(
+    registry: Registry, here: list[Machine], tmp_path: Path, spoil: dict[str, str], words: str
+) -> None:
+    with pytest.raises(UserError, match=words):
+        made(registry, "desk", f"policy.model={folder_of(tmp_path, **spoil)}")
+
+
+def test_a_tokenizer_with_more_ids_than_the_model_is_refused(registry: Registry, here: list[Machine], tmp_path: Path) -> None:
+    config = json.loads((desk_policy() / "config.json").read_text()) | {"vocab_size": 100}
+    folder = folder_of(tmp_path, config__json=json.dumps(config))
+    with pytest.raises(UserError, match=r"the tokenizer of model '.*' has ids up to \d+, the model only 100"):
+        made(registry, "desk", f"policy.model={folder}")
+
+
+def test_a_dry_run_looks_at_the_model_whatever_its_name(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "_on_the_hub", lambda name: (_ for _ in ()).throw(UserError(f"{name} is nowhere")))
+    assert main(["run", "--dry-run", "--set", "policy.model=some/model"]) == 2
+    assert capfd.readouterr() == ("", "coevolve: some/model is nowhere\n")
 
 
 def test_shapes_are_read_off_the_config_alone(tmp_path: Path) -> None:

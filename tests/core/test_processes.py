@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevolve import CoevolveError, UserError
-from coevolve.core.processes import Ranks, follows, launched
+from coevolve.core.processes import Ranks
+from coevolve.core.stopping import follows, launched
 
 
 def ranks(rank: int, size: int) -> Ranks:

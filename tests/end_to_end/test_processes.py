@@ -139,3 +139,13 @@ def test_ctrl_c_ends_both(tmp_path: Path) -> None:
     assert both[0].returncode in (3, 130) and both[1].returncode in (3, 130), err[-2000:] + other[-2000:]
     assert f"go on with: coevolve resume {folder}" in err.strip().splitlines()[-1]
     assert "Traceback" not in err + other
+
+
+@pytest.mark.slow
+def test_what_the_first_process_refuses_ends_the_other_quietly(tmp_path: Path) -> None:
+    first, second = two([*run(tmp_path / "run"), "--set", "policy.model=/nope"])
+    _, told = first.communicate(timeout=120)
+    _, quiet = second.communicate(timeout=120)
+    assert (first.returncode, second.returncode) == (2, 2)
+    assert told.startswith("coevolve: there is no model folder '/nope'") and told.count("\n") == 1
+    assert quiet == ""

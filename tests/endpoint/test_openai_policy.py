@@ -1,6 +1,7 @@
 """Policy "openai" against a server that answers as a test tells it to, over real sockets."""
 
 import json
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
@@ -11,7 +12,7 @@ import pytest
 from coevolve import Action, InfrastructureFault, Sampling, Task, UserError
 from coevolve.core.clock import Clock
 from coevolve.core.episodes import Limits, Roller
-from coevolve.endpoint import ToolCall
+from coevolve.endpoint import Pace, ToolCall
 from coevolve.plugins.policies.openai import OpenAIOptions, OpenAIPolicy
 from coevolve.plugins.policies.tool_calls import UNANSWERED, Turn, as_text, native, plain
 from coevolve.plugins.trainers.grpo import Grpo, GrpoOptions
@@ -322,6 +323,46 @@ def test_tools_join_the_system_message_or_make_one() -> None:
     user = Turn({"role": "user", "content": "q"})
     assert [m["role"] for m in plain([user], TOOLS, "<take>")] == ["system", "user"]
     assert plain([user], None, "") == [{"role": "user", "content": "q"}]
+
+
+def test_a_lost_conversation_names_the_address_and_what_to_check(rude: Any) -> None:
+    def fault(**settings: Any) -> str:
+        (found,) = policy(rude, retries=0, **settings).complete(talk(policy(rude)), Sampling(0.0, 8, 0))
+        assert isinstance(found, InfrastructureFault)
+        return str(found)
+
+    nobody = "http://127.0.0.1:9/v1"
+    assert fault(base_url=nobody).endswith(f"(from {nobody}: check policy.base_url, and that a server answers there)")
+    for reply in (rude.Reply(raw="<html>hello</html>"), rude.Reply(raw="", status=302)):
+        rude.answer = lambda request, reply=reply: reply
+        assert f"(from {rude.base_url}: check policy.base_url" in fault()
+    assert fault(budget="0calls") == "the budget of 0calls is used up: raise policy.budget"
+
+
+def test_a_long_wait_is_told_when_it_begins(rude: Any, no_waiting: Any, caplog: pytest.LogCaptureFixture) -> None:
+    asked = policy(rude, retries=1, concurrency=4)
+    rude.answer = lambda request: rude.Reply(raw="busy", status=429, headers={"Retry-After": "100000"})
+    asked.complete(talk(asked, 1), Sampling(0.0, 8, 0))
+    (record,) = [record for record in caplog.records if record.name == "coevolve.endpoint"]
+    assert record.levelname == "WARNING"
+    assert re.fullmatch(r"coevolve: the endpoint is asked again in 30\d s \(HTTP 429: busy\)", record.getMessage())
+
+
+def test_a_short_wait_is_not_told(rude: Any, no_waiting: Any, caplog: pytest.LogCaptureFixture) -> None:
+    asked = policy(rude, retries=2)
+    rude.answer = lambda request: rude.Reply(raw="busy", status=429, headers={"Retry-After": "2"})
+    asked.complete(talk(asked, 1), Sampling(0.0, 8, 0))
+    assert [record for record in caplog.records if record.name == "coevolve.endpoint"] == []
+
+
+def test_waits_at_the_same_time_are_told_once(no_waiting: Any, caplog: pytest.LogCaptureFixture) -> None:
+    pace = Pace(0)
+    for seconds in (300.0, 301.0, 9.0, 305.0):
+        pace.tell(seconds, "HTTP 429")
+    assert len(caplog.records) == 1
+    no_waiting.time += 301
+    pace.tell(300.0, "HTTP 429")
+    assert len(caplog.records) == 2
 
 
 def test_an_answer_is_told_as_it_arrives(rude: Any) -> None:

@@ -1,5 +1,6 @@
 """Worker processes: a run ends as it does with threads, whoever is killed meanwhile; what hangs is stopped; nothing is left behind."""
 
+import importlib
 import os
 import signal
 import subprocess
@@ -219,3 +220,30 @@ def test_workers_end_with_the_process_that_started_them(number: int, tmp_path: P
     for pid in pids:
         command = Path(f"/proc/{pid}/cmdline")
         assert not command.exists() or b"executors.processes" not in command.read_bytes()
+
+
+def test_an_environment_that_only_workers_cannot_import_is_one_line(mortals: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HERE", str(os.getpid()))
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "banging.py").write_text(
+        "import os\nfrom coevolve.testing import Stockroom\n"
+        "if os.environ['HERE'] != str(os.getpid()):\n    raise RuntimeError('import\\nbang')\n"
+        "class Bang(Stockroom):\n    name = 'bang'\n"
+    )
+    from coevolve.core.config import load_config
+    from coevolve.core.registry import load_plugins
+    from coevolve.core.remote import placed
+
+    banging = importlib.import_module("banging")
+
+    class Plugin:
+        @hookimpl
+        def coevolve_environments(self) -> list[type]:
+            return [banging.Bang]
+
+    registry = load_plugins(extra=[Plugin()])
+    config = load_config(registry, sets=["environment.name=bang", *PROCESSES])
+    words = r"environment 'bang' cannot be made in a worker of executor 'processes' \(RuntimeError: import bang\): .*executor\.name=threads"
+    with pytest.raises(UserError, match=words) as caught, placed(config, registry):
+        pass
+    assert "\n" not in str(caught.value)

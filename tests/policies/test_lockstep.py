@@ -1,6 +1,7 @@
 """The token loop against plain forward passes, and what it must leave alone."""
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -205,8 +206,21 @@ def test_spoilt_weights_are_named(tiny: Any) -> None:
     conversations = talk(policy, tiny, 0, count=3, turns=1, stay=1.0)
     with torch.no_grad():
         model.model.norm.weight.fill_(float("nan"))
-    with pytest.raises(CoevolveError, match="logits are not finite"):
+    with pytest.raises(CoevolveError, match="logits are not finite") as caught:
         policy.complete(conversations, Sampling(1.0, 4, 0))
+    assert caught.value.change == "trainer.learning_rate=SMALLER"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite_from_the_beginning_are_no_matter_of_the_architecture(tiny: Any, tmp_path: Path, value: float) -> None:
+    model = tiny.model()
+    with torch.no_grad():
+        model.model.norm.weight.fill_(value)
+    model.save_pretrained(tmp_path)
+    tiny.tokenizer().save_pretrained(tmp_path)
+    with pytest.raises(UserError, match=rf"the weights of LlamaForCausalLM in {tmp_path} are not finite") as caught:
+        _ = TransformersPolicy(TransformersOptions(model=str(tmp_path))).engine
+    assert "\n" not in str(caught.value)
 
 
 def test_a_failure_in_the_middle_leaves_no_stale_cache(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:

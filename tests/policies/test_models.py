@@ -107,8 +107,10 @@ def test_devices_and_dtypes() -> None:
 
     assert device_and_dtype("cpu", "auto") == ("cpu", torch.float32)
     assert device_and_dtype("cpu", "bfloat16") == ("cpu", torch.bfloat16)
-    with pytest.raises(UserError, match="did you mean 'bfloat16'"):
-        device_and_dtype("cpu", "bfloat61")
+    with pytest.raises(UserError, match=r"policy\.dtype 'float16' is unknown \(there is: auto, float32, bfloat16\)"):
+        device_and_dtype("cpu", "float16")
+    with pytest.raises(UserError, match=r'policy\.device .foo. cannot be used: there is no such kind; name one such as "cpu"'):
+        device_and_dtype("foo", "auto")
 
 
 def test_a_device_that_is_not_there(tiny: Any, tmp_path: Path) -> None:

@@ -29,10 +29,11 @@ def test_budgets(text: str, read: Any) -> None:
     assert read_budget(text) == read
 
 
-def test_a_budget_in_money_needs_prices() -> None:
-    with pytest.raises(ValueError, match="input_price"):
-        TeacherOptions(budget="5cost")
-    TeacherOptions(budget="5cost", output_price=1.0)
+@pytest.mark.parametrize("text", ["5cost", "5COST", "5Cost", "5cost ", " 5 cost", "5e-1cost"])
+def test_a_budget_in_money_needs_prices(text: str) -> None:
+    with pytest.raises(ValueError, match="must be in calls or tokens where input_price and output_price are 0"):
+        TeacherOptions(budget=text)
+    TeacherOptions(budget=text, output_price=1.0)
 
 
 def test_the_cap_in_calls() -> None:

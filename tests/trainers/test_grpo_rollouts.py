@@ -130,5 +130,5 @@ def test_policies_and_numbers_that_cannot_be_trained(grpo: Callable[..., Any], t
         grpo(micro_batch=3)
     with pytest.raises(UserError, match="did you mean 'constant'"):
         Grpo(GrpoOptions(schedule="constnat"))
-    with pytest.raises(UserError, match="num_iterations is 0"):
-        Grpo(GrpoOptions(num_iterations=0))
+    with pytest.raises(ValueError, match="num_iterations"):
+        GrpoOptions(num_iterations=0)

@@ -14,7 +14,7 @@ from attrs import field, frozen, validators
 
 from coevolve import UserError
 
-_BUDGET = re.compile(r"(\d+(?:\.\d*)?(?:e\+?\d+)?) ?(calls|tokens|cost)", re.IGNORECASE)
+_BUDGET = re.compile(r"(\d+(?:\.\d*)?(?:e[+-]?\d+)?) ?(calls|tokens|cost)", re.IGNORECASE)
 
 
 def read_budget(text: str) -> tuple[float, str] | None:
@@ -28,7 +28,10 @@ def read_budget(text: str) -> tuple[float, str] | None:
     found = _BUDGET.fullmatch(text.strip())
     if found is None or float(found[1]) == float("inf"):
         raise ValueError(f"'budget' must be such as 200calls, 1e6tokens or 5cost: '{text}'")
-    return float(found[1]), found[2].lower()
+    amount, unit = float(found[1]), found[2].lower()
+    if unit == "calls" and amount != int(amount):
+        raise ValueError(f"'budget' must be a whole number where it is in calls: '{text}'")
+    return amount, unit
 
 
 def _budget(instance: object, attribute: object, value: str) -> None:
@@ -70,7 +73,7 @@ class Access:
     """Name of the environment variable that holds the key; "" for an endpoint that needs none. The key is never stored, logged or shown."""
     api_key_file: str = ""
     """File that holds the key, read where the variable is not set."""
-    timeout: float = field(default=120.0, validator=validators.gt(0.0))
+    timeout: float = field(default=120.0, validator=[validators.gt(0.0), validators.le(1e6)])
     """Seconds for one whole call, also for a reply that trickles."""
     retries: int = field(default=4, validator=[validators.ge(0), validators.le(20)])
     """Further attempts after one that failed, each after a longer wait with jitter; the endpoint's Retry-After is honoured."""
@@ -92,7 +95,8 @@ class EndpointOptions(Access):
     """Cost of a million tokens of replies."""
 
     def __attrs_post_init__(self) -> None:
-        if self.budget.endswith("cost") and not (self.input_price or self.output_price):
+        budget = read_budget(self.budget)
+        if budget and budget[1] == "cost" and not (self.input_price or self.output_price):
             raise ValueError(f"'budget' must be in calls or tokens where input_price and output_price are 0: {self.budget!r}")
 
     def cost(self, prompt: int, completion: int) -> float:
@@ -122,8 +126,8 @@ def read_key(options: Any) -> str | None:
     if not key and options.api_key_file:
         try:
             key = Path(options.api_key_file).expanduser().read_text("utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            why = getattr(error, "strerror", None) or "it is no text"
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or "it is no text, or no path"
             raise ValueError(f"cannot read api_key_file {options.api_key_file}: {why}") from None
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise ValueError(f"what {key_source(options)} holds is no key: it has spaces, line ends or letters that no key has")

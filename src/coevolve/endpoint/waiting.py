@@ -1,6 +1,7 @@
 """Everything here that waits does so through `sleep` and `now`, so that a test need not wait for real."""
 
 import asyncio
+import logging
 import random
 import time
 from collections import deque
@@ -19,6 +20,9 @@ LONGEST = 60.0
 """Seconds that the growing wait between attempts grows to."""
 LONGEST_ASKED = 300.0
 """Seconds of a Retry-After that are honoured at most: an evolution does not stand still for hours because one header says so."""
+
+LONG = 10.0
+"""Seconds from which on a wait is told."""
 
 _own = random.SystemRandom()  # never the seeded generators: a replay waits for nothing and must draw the same numbers as the run
 
@@ -67,7 +71,13 @@ class Pace:
 
     def __init__(self, per_minute: int) -> None:
         self._begun: deque[float] = deque(maxlen=per_minute)
-        self._quiet_until = 0.0
+        self._quiet_until = self._told_until = 0.0
+
+    def tell(self, seconds: float, why: str) -> None:
+        """Warn of a long wait that begins, once for all calls that wait at the same time."""
+        if seconds > LONG and now() + seconds > max(self._told_until, now()) + LONG:
+            self._told_until = now() + seconds
+            logging.getLogger("coevolve.endpoint").warning("coevolve: the endpoint is asked again in %.0f s (%s)", seconds, why)
 
     def quiet(self, seconds: float) -> None:
         """Begin nothing for so long: every call honours what one of them was told."""
@@ -110,7 +120,9 @@ async def repeated(attempt: Callable[[], Awaitable[T]], retries: int, pace: Pace
         assert isinstance(failed, Failed)
         if failed.instead is not None:
             return 0.0
-        return growing(failures) if failed.after is None else failed.after + growing(1)
+        seconds = growing(failures) if failed.after is None else failed.after + growing(1)
+        pace.tell(seconds, failed.reason)
+        return seconds
 
     async for one in tenacity.AsyncRetrying(retry=tenacity.retry_if_exception(again), wait=wait, sleep=_pause, reraise=True):
         with one:
