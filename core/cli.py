@@ -126,11 +126,12 @@ def plan(
     config: ConfigFile = None,
     sets: Sets = None,
     block: Block = None,
+    processes: Annotated[int, typer.Option(min=1, help="Number of GPUs, each with a process of its own, to plan for beside one.")] = 8,
 ) -> None:
     """What a run would take: counts, memory by part, the cost of an iteration, which GPUs hold it. Loads no model, writes nothing."""
     from .plan import plan as made
 
-    found = made(*_prepare(recipe, config, sets or (), block or ()))
+    found = made(*_prepare(recipe, config, sets or (), block or ()), processes)
     print("\n".join([*found.lines, *found.others]))
 
 

@@ -1,7 +1,8 @@
 """What training holds in memory, from a model's shape and the settings: the estimate behind `coevolve plan`.
 
-    sampling = weights + optimiser + reference + cache + max(prefill, drawing)
-    update   = weights + optimiser + reference + max(gradients, activations) + max(head, backward)
+    kept     = weights + optimiser + reference
+    sampling = kept + copy + cache + max(prefill, drawing)
+    update   = kept + max(max(gradients, activations) + max(head, backward) + gathered, gradients + step)
 
 With micro-batches the gradients of earlier ones stay while a later one's activations are there, so those two add up. Every conversation is
 taken to fill the context. A layer's activations that the backward pass needs are, in numbers a token, for a model of Llama's kind
@@ -10,6 +11,9 @@ taken to fill the context. A layer's activations that the backward pass needs ar
     full  6 h + 4 a + 4 i + context        LoRA  4 h + 4 a + 4 i + 7 r + context
 
 the context because each layer keeps the mask of its rows as numbers. The backward pass works on one pass of rows at a time.
+
+Weights that are split over p processes (FSDP2, ZeRO-3) divide weights, gradients, optimiser, reference and step by p. While sampling each
+process then has a whole copy of the weights, and in the update two layers and the head of them, one layer's gradients among these.
 
 With gradient checkpointing a layer keeps h, and one layer at a time all of it. Mixtures of experts count the experts that a token visits.
 """
@@ -89,6 +93,8 @@ class Workload:
     checkpointing: bool = False
     compute: int = FLOAT32
     cpu: bool = True
+    split: int = 1
+    """Processes that have the weights in parts."""
 
     @property
     def micro_rows(self) -> int:
@@ -113,6 +119,12 @@ class Memory:
     context: int
     accumulates: bool = False
     """Whether gradients and activations are there at once."""
+    step: int = 0
+    """What the optimiser's step holds for its duration."""
+    copy: int = 0
+    """Whole weights to sample with, where those that are trained are split."""
+    gathered: int = 0
+    """Whole weights of the layers that a pass is in, and their gradients, where they are split."""
 
     @property
     def kept(self) -> int:
@@ -120,12 +132,12 @@ class Memory:
 
     @property
     def sampling(self) -> int:
-        return self.kept + self.cache + max(self.prefill, self.drawing)
+        return self.kept + self.copy + self.cache + max(self.prefill, self.drawing)
 
     @property
     def update(self) -> int:
         both = self.gradients + self.activations if self.accumulates else max(self.gradients, self.activations)
-        return self.kept + both + max(self.head, self.backward)
+        return self.kept + max(both + max(self.head, self.backward) + self.gathered, self.gradients + self.step)
 
     @property
     def needed(self) -> int:
@@ -148,11 +160,14 @@ def estimate(shape: Shape, work: Workload) -> Memory:
     head = tile * (TILE_COPIES_CPU if work.cpu else TILE_COPIES)
     if not work.lora_rank:
         head += shape.vocabulary * shape.hidden * FLOAT32  # the head's gradient is summed up in float32 beside the one that there is
+    vocabulary = shape.vocabulary * shape.hidden * (1 if shape.tied else 2)
+    layer = max(0, n - vocabulary) // shape.layers
+    splits = work.split > 1
     return Memory(
-        weights=frozen_weights + trained * FLOAT32,
-        gradients=trained * FLOAT32,
-        optimiser=2 * trained * FLOAT32 + (0 if work.cpu else STEPS_COPIES * trained * FLOAT32),
-        reference=n * FLOAT32 if work.reference and not work.lora_rank else 0,
+        weights=(frozen_weights + trained * FLOAT32) // work.split,
+        gradients=trained * FLOAT32 // work.split,
+        optimiser=2 * trained * FLOAT32 // work.split,
+        reference=n * (size if splits else FLOAT32) // work.split if work.reference and not work.lora_rank else 0,
         cache=shape.cache(work.at_once, work.context, size),
         prefill=work.prompts * work.context * (2 * shape.hidden + 3 * shape.intermediate) * size,
         drawing=work.at_once * shape.vocabulary * DRAW,
@@ -162,4 +177,7 @@ def estimate(shape: Shape, work: Workload) -> Memory:
         rows=work.at_once,
         context=work.context,
         accumulates=work.micro_rows < work.rows,
+        step=0 if work.cpu else STEPS_COPIES * trained * FLOAT32 // work.split,
+        copy=n * size if splits else 0,
+        gathered=(2 * layer + vocabulary) * size + min(layer, trained) * FLOAT32 if splits else 0,
     )

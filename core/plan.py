@@ -63,11 +63,11 @@ class Plan:
     """What holds the run on GPUs, with these settings of the trainer and with others."""
 
 
-def plan(config: Config, registry: Registry, *, here: bool = False) -> Plan:
+def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool = False) -> Plan:
     """Check everything that can be checked without loading a model, and count. UserError for what does not fit.
 
-    A model that is not on this machine is left out of the checks, for it may be on the one that the plan is for; `here` says that the run
-    is to be on this one.
+    `processes`: for how many GPUs, beside one, it is told what holds the run. A model that is not on this machine is left out of the
+    checks, for it may be on the one that the plan is for; `here` says that the run is to be on this one.
     """
     replayed(config)
     environment = _make(registry, "environment", config.environment)
@@ -87,7 +87,7 @@ def plan(config: Config, registry: Registry, *, here: bool = False) -> Plan:
         *_counts(config, registry, environment, not missing),
         *unseen,
     ]
-    others = tuple(_others(config, found_shape)) if found_shape else ()
+    others = tuple(_others(config, found_shape, processes)) if found_shape else ()
     return Plan((*lines, *_told(config, found_shape, memory, device)), memory, rollouts, device, others)
 
 
@@ -320,10 +320,10 @@ def _told(config: Config, found: Shape | None, memory: Memory | None, here: Mach
     yield from told(found, _workload(config, found, here), memory)
 
 
-def _others(config: Config, found: Shape) -> Iterator[str]:
-    """What holds the run as it is, with other settings of the trainer, and shared by more processes."""
+def _others(config: Config, found: Shape, processes: int) -> Iterator[str]:
+    """What holds the run as it is, with other settings of the trainer, and shared by more processes, whole or split."""
     gpu = Machine("a GPU", 0)
-    for count in (1, 8):
+    for count in sorted({1, processes}):
         work = _workload(config, found, gpu, count)
         small = attrs.evolve(work, micro_batch=1, checkpointing=True, at_once=min(work.at_once, 16), prompts=min(work.prompts, 2))
         lora = attrs.evolve(small, lora_rank=work.lora_rank or 16)
@@ -333,6 +333,13 @@ def _others(config: Config, found: Shape) -> Iterator[str]:
             f"with these and lora_rank={lora.lora_rank}": lora,
             'with these and quantize="4bit"': attrs.evolve(lora, quantized=True),
         }
+        if count > 1:
+            split = attrs.evolve(small, split=count, at_once=min(work.at_once, 4), prompts=1)
+            ways |= {
+                "weights split, with micro_batch=1, gradient_checkpointing=true, wave=4": split,
+                "weights split, with these and beta=0": attrs.evolve(split, reference=False),
+                f"weights split, with these and lora_rank={lora.lora_rank}": attrs.evolve(split, lora_rank=lora.lora_rank),
+            }
         for name, way in ways.items():
             memory = estimate(found, way)
             on = f"each of {count} GPUs" if count > 1 else "one GPU"

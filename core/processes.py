@@ -68,8 +68,15 @@ class Ranks:
                 raise UserError(f"process {local} of this machine has no GPU of its own: start at most {torch.cuda.device_count()} here")
             torch.cuda.set_device(local)
         wait = timedelta(seconds=timeout)
-        if not distributed.is_initialized():
-            distributed.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=wait)
+        try:
+            if not distributed.is_initialized():
+                distributed.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=wait)
+        except RuntimeError as error:
+            where = ":".join(os.environ.get(name, "?") for name in ("MASTER_ADDR", "MASTER_PORT"))
+            raise UserError(
+                f"process {self.rank} of {self.size} did not meet the others at {where} within {timeout:g} s: one of them did not start "
+                f"(see what it said), or process_timeout is too short"
+            ) from error
         self.begun = False
         """Whether the first process has told the others what they take part in."""
         self._group: Any = distributed.new_group(backend="gloo", timeout=wait)

@@ -87,7 +87,9 @@ class TransformersPolicy:
         return policy
 
     def over(self, model: Any) -> Self:
-        """This policy with another model in it, a live one."""
+        """This policy with another model in it, a live one; its own, which an evaluation before training loads, is given back."""
+        vars(self).pop("engine", None)
+        vars(self).pop("model", None)
         return self.of(model, self.tokenizer, self.options)
 
     @cached_property
@@ -123,13 +125,13 @@ class TransformersPolicy:
 
         return skeleton(self.path)
 
-    def load(self, dtype: Any = None, quantize: str = "") -> Any:
-        """Another copy of the model, with weights in `dtype` (None: the dtype that it computes in); `quantize` "4bit" freezes them in four
-        bits and computes in that dtype."""
+    def load(self, dtype: Any = None, quantize: str = "", device: str = "") -> Any:
+        """Another copy of the model, with weights in `dtype` (None: the dtype that it computes in), on `device` ("": the one that it
+        computes on); `quantize` "4bit" freezes them in four bits and computes in that dtype."""
         from .models import load_model
 
-        device, own = self.placement
-        return load_model(self.path, device, dtype or own, quantize)
+        own_device, own_dtype = self.placement
+        return load_model(self.path, device or own_device, dtype or own_dtype, quantize)
 
     @cached_property
     def model(self) -> Any:

@@ -19,8 +19,6 @@ ticket comes up, so an evolved pool is used by the very next iteration.
 import importlib.util
 import inspect
 import os
-import shutil
-from collections.abc import Sequence
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,20 +32,18 @@ from coevolve import (
     HasWeights,
     LoopState,
     Policy,
-    RolloutGroup,
     RunInfo,
-    TakesWeights,
     UserError,
     did_you_mean,
     hookimpl,
 )
 
 from ..quiet import quiet
+from .launch import Launch, check_checkpoint, launch
+from .session import Session
 
 SCHEDULES = ("constant", "linear", "cosine")
 FINITE = [ge(0.0), lt(inf)]
-RESUME = "the last checkpoint is untouched: resume from it with a smaller trainer.learning_rate"
-SMALLER = "trainer.learning_rate=SMALLER"
 
 
 @frozen
@@ -102,9 +98,12 @@ class Grpo:
         self._policy: Any = None
         self._run: Any = None
         self._local_rows = 0
+        self._launch = Launch.WHOLE
         self._trainer: Any = None
+        self._whole: Any = None
+        """Where the weights are split: those to save, in the first process."""
 
-    def fits(self, policy: Policy, run: RunInfo) -> None:
+    def fits(self, policy: Any, run: RunInfo) -> None:
         """Check that `policy` has weights to train and that the run's numbers fit together."""
         if not (isinstance(type(policy), HasWeights) or isinstance(policy, HasWeights)):  # the first reads no files, on any Python
             why = "it has no weights here and gives no token ids, and text that is tokenised again is not what was sampled"
@@ -121,6 +120,9 @@ class Grpo:
             each = f" in each of {processes} processes" if processes > 1 else ""
             raise UserError(f"trainer.micro_batch {micro} does not divide the {rows} rows of an iteration (batch * rollouts){each}")
         self._check_quantize(policy)
+        self._launch = launch(self.options.quantize, processes)
+        if self._launch.splits and not ("device" in inspect.signature(policy.load).parameters and hasattr(type(policy), "model")):
+            raise UserError(f"policy {policy.name!r} cannot be trained by {self._launch}, which splits its weights: use DDP (torchrun)")
 
     def setup(self, policy: Policy, run: RunInfo) -> None:
         """Check what `fits` checks, the model's files, and what this machine must have; loads nothing large."""
@@ -128,7 +130,6 @@ class Grpo:
         self._local_rows = run.batch * run.rollouts // _processes()
         self._policy, self._run = policy, run
         self._check_machine()
-        _check_whole_weights()
         self._policy.check()
         self._check_adapter()
 
@@ -181,27 +182,41 @@ class Grpo:
             raise CoevolveError(f"the loop stands at iteration {loop.iteration}, but there is no checkpoint to go on from")
         if loop.iteration >= loop.steps and resume_from is None:
             return
+        if resume_from:
+            check_checkpoint(resume_from, self._launch)
         with quiet():
             self._trainer = self._build(loop, resume_from)
             self._trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
+            if self._launch.splits:
+                from .split import whole_state
+
+                self._whole = whole_state(self._trainer.model, self._trainer.accelerator.is_main_process)
 
     def save_policy(self, folder: Path) -> None:
         """Write model and tokenizer as one folder of safetensors; adapters are merged into a copy of the weights."""
         with quiet():
             model = self._policy.load() if self._trainer is None else self._trainer.accelerator.unwrap_model(self._trainer.model)
             if hasattr(model, "peft_config"):
-                model = self._merged(model)
-            model.save_pretrained(folder)
+                self._merged(model).save_pretrained(folder)
+            else:
+                model.save_pretrained(folder, state_dict=self._whole)
             self._policy.tokenizer.save_pretrained(folder)
 
     def _merged(self, model: Any) -> Any:
         """The adapters in a fresh copy of the weights beneath them, which in training may be quantised."""
         from peft import PeftModel
 
+        from .split import read_whole
+
         with TemporaryDirectory() as folder:
-            model.save_pretrained(folder)
-            merged: Any = PeftModel.from_pretrained(self._policy.load(), folder).merge_and_unload()
+            model.save_pretrained(folder, state_dict=self._whole)
+            with read_whole():
+                merged: Any = PeftModel.from_pretrained(self._policy.load(**self._where()), folder).merge_and_unload()
         return merged
+
+    def _where(self) -> dict[str, str]:
+        """Split weights are read into main memory: a device may have no room for all of them."""
+        return {"device": "cpu"} if self._launch.splits else {}
 
     def _build(self, loop: LoopState, resume_from: Path | None) -> Any:
         os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
@@ -209,6 +224,7 @@ class Grpo:
         from datasets import Dataset  # type: ignore[import-untyped]  # it has no types
         from transformers import PrinterCallback
 
+        from .split import WholeCopy, meet, read_whole
         from .trl_grpo import PackedGrpoTrainer
 
         if int(os.environ.get("WORLD_SIZE", "1")) == 1 and torch.cuda.device_count() > 1:
@@ -216,12 +232,19 @@ class Grpo:
                 f"{torch.cuda.device_count()} GPUs are visible: start one process for each (torchrun --nproc-per-node "
                 f"{torch.cuda.device_count()} -m coevolve run ...), or choose one with CUDA_VISIBLE_DEVICES=0"
             )
-        session = _Session(self, loop, resume_from)
+        session = Session(self, loop, resume_from)
         dtype = self._policy.placement[1]
-        # Full training keeps float32 weights (small updates vanish in bfloat16) and computes in the policy's dtype.
+        # Full training keeps float32 weights (small updates vanish in bfloat16) and computes in the policy's dtype; what splits them makes
+        # them float32 itself, when each process has only its part to keep.
         quantized = {"quantize": self.options.quantize} if self.options.quantize else {}
-        model = self._policy.load(dtype if self.options.lora_rank else torch.float32, **quantized)
         tickets = [f"{iteration}:{slot}" for iteration in range(1, loop.steps + 1) for slot in range(self._run.batch)]
+        if self._launch is Launch.ZERO3:
+            meet()
+        with read_whole():
+            model = self._policy.load(
+                dtype if self.options.lora_rank or self._launch.splits else torch.float32, **self._where(), **quantized
+            )
+            copy = WholeCopy(self._policy.model, self._adapter()) if self._launch.splits else None
         trainer = PackedGrpoTrainer(
             model=model,
             reward_funcs=session.scores,
@@ -232,10 +255,12 @@ class Grpo:
             peft_config=self._adapter(),
             rollout_func=session.rollout,
             exact_group_normaliser=self.options.exact_group_normaliser,
+            fsdp=self._launch is Launch.FSDP2,
         )
         trainer.on_bad_loss = session.bad_loss
         trainer.remove_callback(PrinterCallback)
-        trainer.live_policy = self._policy.over(trainer.model)
+        trainer.copy = copy
+        trainer.live_policy = self._policy.over(copy.model if copy else trainer.model)
         session.trainer = trainer
         return trainer
 
@@ -311,151 +336,6 @@ class Grpo:
 
 def _processes() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
-
-
-def _check_whole_weights() -> None:
-    """Refuse launches that split the weights: each process samples at its own pace, which split weights do not allow."""
-    fsdp = os.environ.get("ACCELERATE_USE_FSDP", "false").lower() == "true"
-    zero = os.environ.get("ACCELERATE_USE_DEEPSPEED", "false").lower() == "true"
-    if fsdp or (zero and os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE") == "3"):
-        raise UserError(
-            f'trainer "grpo" cannot sample from weights that {"FSDP" if fsdp else "ZeRO-3"} splits over processes: launch with DDP or '
-            "DeepSpeed's ZeRO-2, and set trainer.lora_rank or trainer.quantize where memory is short"
-        )
-
-
-class _Session:
-    """One `train` call: TRL's hooks on one side, the loop's three calls on the other."""
-
-    def __init__(self, owner: Grpo, loop: LoopState, resume_from: Path | None) -> None:
-        self.options, self._run, self._tokenizer, self.loop = owner.options, owner._run, owner._policy.tokenizer, loop
-        self.largest_gap = owner.largest_gap()
-        self.trainer: Any = None
-        self.gap: Any = None
-        self._rows: dict[str, list[Any]] = {}
-        self._iteration = 0
-        self._kept = [resume_from] if resume_from else []
-
-    def rollout(self, prompts: list[str], trainer: Any) -> dict[str, list[Any]]:
-        """TRL's `rollout_func`: the rows for one iteration's tickets, each repeated K times."""
-        iteration = int(prompts[0].partition(":")[0])
-        if iteration != self._iteration:
-            policy = trainer.live_policy
-            groups = self.loop.rollout(policy, iteration)
-            policy.release()
-            self._rows = self._as_rows(groups, iteration)
-            self._iteration = iteration
-        first = trainer.accelerator.process_index * len(prompts)
-        mine = slice(first, first + len(prompts))
-        expected = [f"{iteration}:{n // self._run.rollouts}" for n in range(len(self._rows["score"]))][mine]
-        if prompts != expected:
-            raise CoevolveError(f"iteration {iteration}: the trainer's tickets are not those of its rows; this is a defect of coevolve")
-        return {name: values[mine] for name, values in self._rows.items()}
-
-    def _as_rows(self, groups: Sequence[RolloutGroup], iteration: int) -> dict[str, list[Any]]:
-        from .trl_grpo import rows_for_trl
-
-        run = self._run
-        sizes = [len(group.trajectories) for group in groups]
-        if sizes != [run.rollouts] * run.batch:
-            raise CoevolveError(f"iteration {iteration}: {run.batch} groups of {run.rollouts} rollouts were due, these came: {sizes}")
-        trajectories = [trajectory for group in groups for trajectory in group.trajectories]
-        if any(t.score is not None and t.tokens is None for t in trajectories):
-            raise UserError("the rollouts have no token ids, so nothing can be trained; the policy must give them")
-        rows = rows_for_trl([t.tokens for t in trajectories], [t.score for t in trajectories], self._tokenizer.pad_token_id)
-        if not any(map(sum, rows["env_mask"])):
-            broken = [t.fault or "no reason given" for t in trajectories if t.score is None]
-            why = f"{len(broken)} of {len(trajectories)} rollouts were infrastructure faults" + (f" ({broken[0]})" if broken else "")
-            rest = "" if len(broken) == len(trajectories) else "; the others had no room for a completion: raise policy.max_context"
-            change = "policy.max_context=LARGER" if rest else ""
-            raise CoevolveError(f"iteration {iteration} has no token to train on: {why}{rest}", change=change)
-        return dict(rows)
-
-    @staticmethod
-    def scores(prompts: list[str], completions: list[str], *, score: list[float | None], **_: Any) -> list[float | None]:
-        """TRL's reward function: the scores that came with the rollouts."""
-        return score
-
-    def logged(self, logs: dict[str, Any]) -> bool:
-        """The update of an iteration is done; True when a checkpoint is due."""
-        named = {
-            "loss": "loss",
-            "reward": "reward",
-            "reward_std": "reward_std",
-            "zero_advantage_groups": "frac_reward_zero_std",
-            "kl": "kl",
-            "entropy": "entropy",
-            "clip_ratio": "clip_ratio/region_mean",
-            "grad_norm": "grad_norm",
-            "learning_rate": "learning_rate",
-        }
-        metrics = {name: float(logs[key]) for name, key in named.items() if logs.get(key) is not None}
-        gap, self.trainer.gap = self.gap, type(self.gap)()
-        metrics |= {"logprob_gap": gap.mean, "logprob_gap_max": gap.max, "logprob_ratio": gap.ratio}
-        metrics["trained_tokens"] = float(sum(map(sum, self._rows["env_mask"])))
-        return self.loop.after(self._iteration, metrics)
-
-    def bad_loss(self, loss: float) -> None:
-        raise CoevolveError(f"iteration {self._iteration}: the loss is {loss}; {RESUME}", change=SMALLER)
-
-    def finite(self, model: Any) -> None:
-        """Refuse an update whose gradient is not finite."""
-        import torch
-
-        if not all(bool(torch.isfinite(p.grad).all()) for p in model.parameters() if p.grad is not None):
-            raise CoevolveError(f"iteration {self._iteration}: the gradient is not finite; {RESUME}", change=SMALLER)
-
-    def same_policy(self) -> None:
-        """Refuse rollouts that were sampled from another policy than the one that is trained."""
-        gap = self.gap = self.trainer.whole_gap()
-        if not gap.mean <= self.largest_gap:
-            what = f"differ by {gap.mean:.2g} a token (at most {gap.max:.2g}), above max_gap {self.largest_gap:g}"
-            raise CoevolveError(
-                f"iteration {self._iteration}: the log-probabilities of engine and trainer {what}: the rollouts were sampled from another "
-                "policy than the one that is trained; the last checkpoint is untouched: resume from it with policy.name=transformers or "
-                "policy.dtype=float32, or allow it with a larger trainer.max_gap"
-            )
-
-    def updated(self) -> None:
-        """An engine with a copy of the weights must take the new ones."""
-        if isinstance(self.trainer.live_policy, TakesWeights):
-            self.trainer.live_policy.take_weights()
-
-    def saved(self, folder: Path) -> None:
-        """Commit the complete checkpoint, then drop all but this and the one before."""
-        self.loop.commit(self._iteration, folder)
-        if not self.trainer.accelerator.is_main_process:
-            return
-        self._kept = [*self._kept[-1:], folder]
-        kept = [path.resolve() for path in self._kept]
-        for other in folder.parent.glob("checkpoint-*"):
-            if other.resolve() not in kept:
-                shutil.rmtree(other, ignore_errors=True)
-
-    def callback(self) -> Any:
-        from transformers import TrainerCallback
-
-        session = self
-
-        class LoopCallback(TrainerCallback):
-            def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-                session.same_policy()
-                session.finite(kwargs["model"])
-
-            def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-                session.updated()
-
-            def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-                session.updated()
-
-            def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
-                if "loss" in logs:  # TRL also logs a summary at the end
-                    control.should_save = session.logged(logs)
-
-            def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-                session.saved(Path(args.output_dir) / f"checkpoint-{state.global_step}")
-
-        return LoopCallback()
 
 
 @hookimpl

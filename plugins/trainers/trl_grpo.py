@@ -16,10 +16,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+import trl.trainer.grpo_trainer as trl_grpo
 import trl.trainer.utils as trl_utils
 from attrs import astuple, frozen
 from torch import Tensor
 from trl.trainer.grpo_trainer import GRPOTrainer
+
+from .split import set_up, split_reference
 
 CPU_TILE = 4096
 """Columns of the vocabulary in a tile of logits on a CPU; a tile has at most 4,096 rows."""
@@ -64,13 +67,15 @@ class Gap:
 class PackedGrpoTrainer(GRPOTrainer):
     """`exact_group_normaliser`: see `group_scale`."""
 
-    def __init__(self, *args: Any, exact_group_normaliser: bool = False, **kwargs: Any) -> None:
-        self._exact = exact_group_normaliser
+    def __init__(self, *args: Any, exact_group_normaliser: bool = False, fsdp: bool = False, **kwargs: Any) -> None:
+        self._exact, self._fsdp = exact_group_normaliser, fsdp
         self.gap = Gap()
         """Of this iteration's batch so far, own log-probabilities being those before the update."""
         self._own: Tensor | None = None
         self.live_policy: Any = None
         """The policy over the model that is trained."""
+        self.copy: Any = None
+        """Where the weights are split over processes: a whole copy of them, which `live_policy` samples with."""
         self.on_bad_loss: Callable[[float], None] = lambda loss: None
         """Called with a loss that is not finite, before anything is made of it."""
         self._scored: Tensor | None = None
@@ -83,6 +88,13 @@ class PackedGrpoTrainer(GRPOTrainer):
                 whole.base_model.register_forward_hook(self._pick)
         if self.accelerator.device.type == "cpu":
             small_tiles()
+
+    def create_accelerator_and_postprocess(self) -> None:
+        super().create_accelerator_and_postprocess()
+        if self._fsdp:
+            set_up(self)
+            module: Any = trl_grpo
+            module.prepare_fsdp = split_reference
 
     def _send_telemetry(self) -> None:
         """Nothing is sent anywhere."""
@@ -181,6 +193,10 @@ class PackedGrpoTrainer(GRPOTrainer):
             mask = inputs["completion_mask"] * inputs["tool_mask"]
             self.gap = self.gap.with_tokens((own - inputs["sampling_per_token_logps"])[mask.bool()])
         return loss
+
+    def anywhere(self, found: bool) -> bool:
+        """Whether any process `found` something; each of them must ask."""
+        return bool(self.accelerator.gather(torch.tensor([found], device=self.accelerator.device)).any())
 
     def whole_gap(self) -> Gap:
         """The gap over all processes; each of them must ask."""

@@ -15,7 +15,7 @@ from coevolve.core import plan as planning
 from coevolve.core.cli import main
 from coevolve.core.config import load_config
 from coevolve.core.cost import step
-from coevolve.core.memory import Shape, Workload
+from coevolve.core.memory import BFLOAT16, Shape, Workload, estimate
 from coevolve.core.plan import Machine, Plan, plan, shape
 from coevolve.core.registry import Registry, load_plugins
 from coevolve.plugins.policies import models
@@ -138,7 +138,30 @@ def test_which_gpus_hold_a_run(registry: Registry, here: list[Machine]) -> None:
     assert large[0].startswith("one GPU, as set") and large[0].endswith("none of 24, 40, 48, 80, 141 GB")
     (lora,) = [text for text in large if text.startswith("one GPU, with these and lora_rank=16")]
     assert "H100 (80 GB)" in lora and "RTX 4090" not in lora
-    assert len(large) == 8 and all(text.startswith("each of 8 GPUs") for text in large[4:])
+    assert len(large) == 4 + 7 and all(text.startswith("each of 8 GPUs") for text in large[4:])
+
+
+@pytest.mark.usefixtures("unopened")
+def test_what_holds_weights_that_no_gpu_holds_alone(registry: Registry, here: list[Machine]) -> None:
+    found = plan(load_config(registry, "paper-bfcl-qwen3-30b-a3b"), registry, processes=16).others
+    split = [text for text in found if text.startswith("each of 16 GPUs, weights split")]
+    assert len(split) == 3 and "none" not in "".join(split)
+    assert all("none" in text for text in found if "GPUs, as set" in text or "GPUs, with micro_batch" in text)
+
+
+def test_what_splitting_the_weights_divides() -> None:
+    """By hand: 1,000 weights, 4 layers of them and a head that is not tied to the embedding, 50 weights each."""
+    found = Shape(1_000, 4, 1, 4, 99, hidden=5, heads=3, intermediate=1, vocabulary=10, tied=False)
+    work = Workload(rows=8, at_once=2, prompts=1, context=8, micro_batch=2, compute=BFLOAT16, cpu=False)
+    whole, parts = estimate(found, work), estimate(found, attrs.evolve(work, split=4))
+    for part in ("weights", "gradients", "optimiser", "step"):
+        assert getattr(whole, part) == 4 * getattr(parts, part) > 0
+    assert (whole.reference, parts.reference) == (4_000, 2 * 1_000 / 4), "it is kept in the policy's dtype"
+    layer = (1_000 - 100) / 4
+    assert (whole.copy, whole.gathered) == (0, 0) and (parts.copy, parts.gathered) == (2_000, 2 * (2 * layer + 100) + 4 * layer)
+    assert parts.sampling == parts.kept + 2_000 + parts.cache + max(parts.prefill, parts.drawing)
+    busy = parts.gradients + parts.activations + max(parts.head, parts.backward) + parts.gathered
+    assert parts.update == parts.kept + max(busy, parts.gradients + parts.step)
 
 
 def test_what_an_iteration_costs() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coevolve import CoevolveError
+from coevolve import CoevolveError, UserError
 from coevolve.core.processes import Ranks
 from coevolve.core.stopping import follows, launched
 
@@ -30,6 +30,15 @@ def test_which_process_this_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert launched() and follows()
     monkeypatch.setenv("RANK", "0")
     assert launched() and not follows()
+
+
+def test_a_launcher_that_started_one_process_of_several_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "True")
+    assert not launched(), "one was asked for"
+    monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
+    with pytest.raises(UserError, match="--multi_gpu"):
+        launched()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A run in two processes on one machine: equal to one process, ended by the loss of either, taken up again."""
+"""A run in two processes on one machine: equal to one process, however it is launched, ended by the loss of either, taken up again."""
 
 import os
 import signal
@@ -16,6 +16,7 @@ SETTINGS = (
     "steps=4", "batch=4", "rollouts=4", "initial_tasks=12", "evolve_every=2", "tasks_per_evolution=3", "checkpoint_every=2",
     "evaluation.every=0", "evaluation.final_tasks=6", "evaluation.modes=[\"greedy\"]",
 )  # fmt: skip
+CONFIG = Path(__file__).parents[2] / "docs" / "accelerate-fsdp2.yaml"
 EXACT = ("tasks", "pools", "groups", "signals", "candidates", "verdicts", "evaluations")
 
 
@@ -38,6 +39,11 @@ def two(command: list[str]) -> list[subprocess.Popen[str]]:
     """The processes as a launcher would start them, without one that would end the second when the first one ends."""
     shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
     return [began([sys.executable, *command], RANK=rank, LOCAL_RANK=rank, **shared) for rank in ("0", "1")]
+
+
+def accelerate(*how: str) -> list[str]:
+    number = ("--num_processes", "2", "--num_machines", "1", "--main_process_port", free_port())
+    return [sys.executable, "-m", "accelerate.commands.launch", *how, *number, "--mixed_precision", "no", "--dynamo_backend", "no"]
 
 
 def read(folder: Path) -> dict[str, list[Any]]:
@@ -69,10 +75,11 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_two_processes_do_what_one_does(alone: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("launcher", ["torchrun", "accelerate"])
+def test_two_processes_do_what_one_does(launcher: str, alone: Path, tmp_path: Path) -> None:
     folder = tmp_path / "two"
-    launcher = [str(Path(sys.executable).parent / "torchrun"), "--nproc-per-node", "2", "--master-port", free_port()]
-    process = began([*launcher, *run(folder)])
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", free_port()]
+    process = began([*(torchrun if launcher == "torchrun" else accelerate("--multi_gpu")), *run(folder)])
     out, err = process.communicate(timeout=240)
     assert process.returncode == 0, err[-2000:]
     assert out.count("iteration 4/4") == 1 or out.count("iteration 4 of 4") == 1, "one process tells"
@@ -94,6 +101,31 @@ def test_a_process_that_dies_ends_the_run_and_two_new_ones_go_on(alone: Path, tm
         _, err = process.communicate(timeout=240)
         assert process.returncode == 0, err[-2000:]
     assert_same(folder, alone)
+
+
+@pytest.mark.slow
+def test_weights_that_fsdp2_splits_are_those_of_one_process_and_are_taken_up_again(alone: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "split"
+    split = accelerate("--config_file", str(CONFIG))
+    process = began([*split, *run(folder)])
+    reached(folder, 3)
+    process.terminate()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode, err[-2000:]
+    assert list((folder / "checkpoints" / "checkpoint-2" / "optimizer_0").glob("__1_*")), "each process has a part of the moments"
+    process = began([*split, "-m", "coevolve", "resume", str(folder)])
+    _, err = process.communicate(timeout=240)
+    assert process.returncode == 0, err[-2000:]
+    assert_same(folder, alone)
+
+
+def test_a_process_whose_fellow_does_not_start_says_so(tmp_path: Path) -> None:
+    shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
+    first = began([sys.executable, *run(tmp_path / "lone"), "--set", "process_timeout=3"], RANK="0", LOCAL_RANK="0", **shared)
+    _, err = first.communicate(timeout=120)
+    assert first.returncode == 2, err[-2000:]
+    assert "process 0 of 2 did not meet the others" in err.strip().splitlines()[-1]
+    assert "Traceback" not in err
 
 
 @pytest.mark.slow

@@ -1,4 +1,7 @@
-"""Train the tiny model as one of several processes: `equal_in_theory.py FOLDER JSON`, a list of options; the first saves the outcomes."""
+"""Train the tiny model as one of several processes: `equal_in_theory.py FOLDER JSON`, a list of options; the first saves the outcomes.
+
+Beside the trainer's options there are `model` (a folder in FOLDER) and `dtype` (the policy's).
+"""
 
 import importlib.util
 import json
@@ -25,9 +28,11 @@ def imported(path: Path) -> Any:
 def train(folder: Path, options: dict[str, Any], batch: int = 4, rollouts: int = 4, steps: int = 3) -> tuple[Any, Any]:
     """Trainer and loop after `steps` iterations. Every process rolls everything out, so only the updates are shared."""
     tiny, TalkingLoop = imported(HERE.parent / "policies" / "tiny_llama.py"), imported(HERE / "conftest.py").TalkingLoop
+    options = dict(options)
+    settings = TransformersOptions(model=str(folder / options.pop("model", "model")), dtype=options.pop("dtype", "auto"))
     trainer = Grpo(GrpoOptions(**options))
     run = SimpleNamespace(seed=5, steps=steps, batch=batch, rollouts=rollouts, temperature=1.0, folder=folder / "run")
-    trainer.setup(TransformersPolicy(TransformersOptions(model=str(folder / "model"))), run)
+    trainer.setup(TransformersPolicy(settings), run)
     loop = TalkingLoop(tiny.WORDS[:40], batch, rollouts, steps)
     if int(os.environ.get("RANK", "0")):
         loop.commit = lambda iteration, folder: None
@@ -38,10 +43,14 @@ def train(folder: Path, options: dict[str, Any], batch: int = 4, rollouts: int =
 if __name__ == "__main__":
     import torch
 
+    torch.distributed.init_process_group("gloo")
+    folder = Path(sys.argv[1])
     made = []
-    for options in json.loads(sys.argv[2]):
-        trainer, loop = train(Path(sys.argv[1]), options)
-        made.append({"weights": dict(trainer._trainer.model.state_dict()), "metrics": loop.metrics})
-    if int(os.environ["RANK"]) == 0:
-        torch.save(made, Path(sys.argv[1]) / "made.pt")
+    for number, options in enumerate(json.loads(sys.argv[2])):
+        trainer, loop = train(folder, options)
+        made.append(loop.metrics)
+        if int(os.environ["RANK"]) == 0:
+            trainer.save_policy(folder / f"policy-{number}")
+            (folder / "metrics.json").write_text(json.dumps(made))
+        torch.distributed.barrier()
     torch.distributed.destroy_process_group()

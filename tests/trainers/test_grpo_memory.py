@@ -1,8 +1,10 @@
 """What the loss holds in memory, and that QLoRA's wants are told."""
 
+import gc
 import importlib
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -59,3 +61,11 @@ def test_what_qlora_wants_is_told(tiny: Any, tmp_path: Path, monkeypatch: pytest
     policy.__dict__["placement"] = ("cuda", torch.bfloat16)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert "pip install bitsandbytes" in told(quantize="4bit", lora_rank=4)
+
+
+def test_the_model_of_an_evaluation_before_training_is_given_back(grpo: Callable[..., Any]) -> None:
+    trainer, loop = grpo()
+    before = weakref.ref(trainer.policy().model)
+    trainer.train(loop, None)
+    gc.collect()
+    assert before() is None and trainer.policy().model is not None
