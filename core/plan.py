@@ -66,8 +66,8 @@ class Plan:
 def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool = False) -> Plan:
     """Check everything that can be checked without loading a model, and count. UserError for what does not fit.
 
-    A model that is not on this machine is left out of the checks, for it may be on the one that the plan is for; `here` says that the run
-    is to be on this one. `processes`: for how many GPUs, beside one, it is told what holds the run.
+    `processes`: for how many GPUs, beside one, it is told what holds the run. A model that is not on this machine is left out of the
+    checks, for it may be on the one that the plan is for; `here` says that the run is to be on this one.
     """
     replayed(config)
     environment = _make(registry, "environment", config.environment)

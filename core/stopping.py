@@ -27,7 +27,7 @@ def launched() -> bool:
 
 def follows() -> bool:
     """Whether this is one of several processes, but not the first."""
-    return launched() and int(os.environ.get("RANK", "0")) > 0
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1 and int(os.environ.get("RANK", "0")) > 0
 
 
 class _Terminated(KeyboardInterrupt):
@@ -55,7 +55,9 @@ def resumable(folder: Path | None) -> Iterator[None]:
     before = signal.signal(signal.SIGTERM, _terminate) if main else None
     try:
         yield
-    except UserError:
+    except UserError as error:
+        if follows():  # what it meets in the run itself is this process's own
+            raise typer.Exit(fail(code_of(error), str(error), own=True)) from error
         raise
     except CoevolveError as error:
         raise typer.Exit(fail(code_of(error), f"{error}{how(error.change)}")) from error
@@ -72,11 +74,11 @@ def code_of(error: BaseException) -> int:
     return next((code for kind, code in codes if isinstance(error, kind)), 1)
 
 
-def fail(code: int, text: str) -> int:
+def fail(code: int, text: str, *, own: bool = False) -> int:
     """Print one line on stderr; the exit code. Of several processes on one machine only the first says what the user can mend, for all of
-    them read the same settings; torchrun shows the line once more at the end of what it prints itself."""
+    them read the same settings, unless it is this one's `own`; torchrun shows the line once more at the end of what it prints itself."""
     line = f"coevolve: {' '.join(text.split())}"
-    if code != 2 or os.environ.get("LOCAL_RANK", "0") == "0":
+    if own or code != 2 or not follows() or os.environ.get("LOCAL_RANK", "0") == "0":
         print(line, file=sys.stderr)
     if file := os.environ.get("TORCHELASTIC_ERROR_FILE"):
         with suppress(OSError):

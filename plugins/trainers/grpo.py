@@ -103,7 +103,7 @@ class Grpo:
         self._whole: Any = None
         """Where the weights are split: those to save, in the first process."""
 
-    def fits(self, policy: Policy, run: RunInfo) -> None:
+    def fits(self, policy: Any, run: RunInfo) -> None:
         """Check that `policy` has weights to train and that the run's numbers fit together."""
         if not (isinstance(type(policy), HasWeights) or isinstance(policy, HasWeights)):  # the first reads no files, on any Python
             why = "it has no weights here and gives no token ids, and text that is tokenised again is not what was sampled"
@@ -120,15 +120,14 @@ class Grpo:
             each = f" in each of {processes} processes" if processes > 1 else ""
             raise UserError(f"trainer.micro_batch {micro} does not divide the {rows} rows of an iteration (batch * rollouts){each}")
         self._check_quantize(policy)
+        self._launch = launch(self.options.quantize, processes)
+        if self._launch.splits and not ("device" in inspect.signature(policy.load).parameters and hasattr(type(policy), "model")):
+            raise UserError(f"policy {policy.name!r} cannot be trained by {self._launch}, which splits its weights: use DDP (torchrun)")
 
     def setup(self, policy: Policy, run: RunInfo) -> None:
         """Check what `fits` checks, the model's files, and what this machine must have; loads nothing large."""
         self.fits(policy, run)
         self._local_rows = run.batch * run.rollouts // _processes()
-        self._launch = launch(self.options.quantize, _processes())
-        loads: Any = policy
-        if self._launch.splits and not ("device" in inspect.signature(loads.load).parameters and hasattr(type(policy), "model")):
-            raise UserError(f"policy {policy.name!r} cannot be trained by {self._launch}, which splits its weights: use DDP (torchrun)")
         self._policy, self._run = policy, run
         self._check_machine()
         self._policy.check()

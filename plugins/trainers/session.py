@@ -8,7 +8,7 @@ from typing import Any
 
 from coevolve import CoevolveError, LoopState, RolloutGroup, TakesWeights, UserError
 
-RESUME = "the last checkpoint is untouched: resume from it with a smaller trainer.learning_rate"
+RESUME = "the last checkpoint is untouched: resume from it, with a smaller trainer.learning_rate"
 SMALLER = "trainer.learning_rate=SMALLER"
 
 
