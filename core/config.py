@@ -99,7 +99,7 @@ class Config:
     """Seconds for one call into the environment; past it the rollout is an infrastructure fault."""
     tasks_timeout: float = field(default=900.0, validator=SECONDS)
     """Seconds for the environment to tell its splits, or the tasks of one; it may be fetching its data."""
-    synthesis_timeout: float = field(default=7200.0, validator=SECONDS)
+    synthesis_timeout: float = field(default=3000.0, validator=SECONDS)
     """Seconds for the synthesizer to come to its next candidate; past it that evolution ends with the tasks that it has."""
     wave: int = field(default=0, validator=ge(0))
     """Rollouts of a process at once (0: all); fewer hold a smaller cache of keys and values, and take longer."""

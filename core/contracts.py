@@ -321,10 +321,10 @@ class Checkable(Protocol):
 
 @runtime_checkable
 class FitsPolicy(Protocol):
-    """A trainer that can say whether its settings fit on any machine; a plan for a model that is elsewhere asks it in `setup`'s place."""
+    """A trainer that can say whether its settings fit on any machine; a plan, which may be for another, asks it in `setup`'s place."""
 
-    def fits(self, policy: Policy, run: "RunInfo") -> None:
-        """UserError for what can be told without the model's files."""
+    def fits(self, policy: Policy, run: "RunInfo", files: bool) -> None:
+        """UserError for what can be told on any machine; `files`: the model's are on this one."""
 
 
 @runtime_checkable

@@ -188,14 +188,14 @@ class Crew:
             finally:
                 station.lock.release()
 
-    def any(self, method: str, *arguments: Any) -> Any:
-        """A call of the environment itself, by whichever worker has least to do."""
+    def any(self, method: str, *arguments: Any, timeout: float = 0.0) -> Any:
+        """A call of the environment itself, by whichever worker has least to do; `timeout` as in `Station.ask`."""
 
         def visit(station: Station) -> Any:
             with self.changed:
                 station.load += 1
             try:
-                return station.ask("environment", method, arguments)
+                return station.ask("environment", method, arguments, timeout=timeout)
             finally:
                 with self.changed:
                     station.load = max(0, station.load - 1)

@@ -39,11 +39,12 @@ class Watch:
     @contextmanager
     def calling(self) -> Iterator[None]:
         """The thread is in a call of the environment."""
-        self.started = time.monotonic()
+        since = self.started = time.monotonic()
         try:
             yield
         finally:
-            self.started = None
+            if self.started is since:  # a thread that was given up leaves late: by then the watch may be another's
+                self.started = None
 
 
 class Calls:
@@ -73,15 +74,16 @@ class Calls:
             self._serving += idle
         self._pool.serve(self, idle)
 
-    def results(self) -> list[Any]:
+    def results(self, *, leave: bool = False) -> list[Any]:
         """Wait for all calls; values and exceptions in the functions' order, an InfrastructureFault where the deadline passed.
 
-        Interrupted, it lets no further call begin and waits for those under way.
+        Interrupted, it lets no further call begin and waits for those under way, or leaves them behind at once (`leave`).
         """
         try:
             self._wait()
         except BaseException:
-            self.drop()
+            if not leave:
+                self.drop()
             raise
         for result in self._results:
             if isinstance(result, BaseException) and not isinstance(result, Exception):
@@ -183,7 +185,7 @@ class DeadlinePool:
         """
         calls = Calls(self, watch, limit)
         calls.add([function])
-        result = calls.results()[0]
+        result = calls.results(leave=True)[0]  # it may take hours: an interrupt does not wait for it
         if isinstance(result, Exception):
             raise result
         return result  # type: ignore[no-any-return]

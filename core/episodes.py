@@ -159,25 +159,25 @@ class Roller:
             steps.add([partial(row.step, text) for row, text in zip(rows, texts, strict=True)])
 
         talks = [row.conversation for row in live if row.conversation is not None]
-        with self.clock.part("generation"):
-            if isinstance(policy, TellsCompletions):
-                try:
+        try:
+            with self.clock.part("generation"):
+                if isinstance(policy, TellsCompletions):
                     texts = policy.complete_telling(talks, sampling, lambda n, text: step([live[n]], [text]))
-                except BaseException:
-                    steps.drop()
-                    raise
-            else:
-                texts = policy.complete(talks, sampling)
-        told = {row.row for row in stepping}
-        wrote: list[tuple[_Rollout, str]] = []
-        for row, text in zip(live, texts, strict=True):
-            if text is None:
-                row.end("no room left in the context")
-            elif isinstance(text, InfrastructureFault):
-                row.break_("policy", text)
-            elif row.row not in told:
-                wrote.append((row, text))
-        step([row for row, _ in wrote], [text for _, text in wrote])
+                else:
+                    texts = policy.complete(talks, sampling)
+            told = {row.row for row in stepping}
+            wrote: list[tuple[_Rollout, str]] = []
+            for row, text in zip(live, texts, strict=True):
+                if text is None:
+                    row.end("no room left in the context")
+                elif isinstance(text, InfrastructureFault):
+                    row.break_("policy", text)
+                elif row.row not in told:
+                    wrote.append((row, text))
+            step([row for row, _ in wrote], [text for _, text in wrote])
+        except BaseException:  # no step may be under way when the episodes are closed
+            steps.drop()
+            raise
         seen = self._results("step", stepping, steps)
         with self.clock.part("generation"):
             for row, observation in zip(stepping, seen, strict=True):

@@ -57,6 +57,10 @@ def tasks_of(environment: Environment, split: str, timeout: float) -> tuple[Task
     return _told(environment, "tasks", lambda: tuple(answers.tasks(environment.tasks(split))), timeout)
 
 
+NOBODY = 0
+"""No thread has this number."""
+
+
 class Watching(Watch):
     """Calls of the environment by the thread that runs the plugin are watched in place; those of threads that the plugin started itself go
     through `others`, where each has its own deadline."""
@@ -99,7 +103,7 @@ class Guard:
         try:
             return self._pool.supervise(owned, self._watch, limit)
         except InfrastructureFault:
-            self._watch.started = None
+            self._watch.started, self._watch.owner = None, NOBODY
             raise
 
     def each(self, make: Callable[[], Iterable[T]]) -> Iterator[T]:

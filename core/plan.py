@@ -97,19 +97,19 @@ def _model(config: Config) -> str:
 
 
 def _check_training(config: Config, registry: Registry, environment: Any, here: bool) -> list[str]:
-    """Let the trainer look at the policy as a run would; a line for a model that it could not look at."""
+    """Let the trainer look at the policy: as a run would if that is to be `here`, else leaving out what a machine must have for it. A line
+    for a model whose files are elsewhere."""
     policy, trainer = _make(registry, "policy", config.policy), _make(registry, "trainer", config.trainer)
     if isinstance(policy, NeedsEnvironment):
         policy.bind(environment)
     run: Any = RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, Path("runs"))
     model = _model(config)
     elsewhere = HUB_NAME.fullmatch(model) and not isdir(model) and _config_file(model) is None
-    if here or not elsewhere:
+    if isinstance(trainer, FitsPolicy) and not here:
+        trainer.fits(policy, run, not elsewhere)
+    elif here or not elsewhere:
         trainer.setup(policy, run)
-        return []
-    if isinstance(trainer, FitsPolicy):
-        trainer.fits(policy, run)
-    return [f"model {model}: not on this machine, so its files were not looked at"]
+    return [] if here or not elsewhere else [f"model {model}: not on this machine, so its files were not looked at"]
 
 
 def _make(registry: Registry, kind: str, chosen: Chosen) -> Any:

@@ -137,9 +137,9 @@ class RemoteEnvironment:
     name: ClassVar[str]
     Options: ClassVar[type[Any]] = object
 
-    def __init__(self, name: str, crew: Crew) -> None:
+    def __init__(self, name: str, crew: Crew, tasks_timeout: float = 0.0) -> None:
         self.name = name  # type: ignore[misc]  # that of the environment on the workers
-        self.crew = crew
+        self.crew, self._tasks_timeout = crew, tasks_timeout
         self._told: dict[tuple[str, ...], Any] = {}
         for method in crew.hello().optional:
             setattr(self, method, self._optional(method))
@@ -147,17 +147,17 @@ class RemoteEnvironment:
     def _optional(self, method: str) -> Callable[..., Any]:
         return lambda *arguments: self.crew.any(method, *arguments)
 
-    def _once(self, *call: str) -> Any:
+    def _once(self, *call: str, timeout: float = 0.0) -> Any:
         """What is the same each time is fetched once."""
         if call not in self._told:
-            self._told[call] = self.crew.any(*call)
+            self._told[call] = self.crew.any(*call, timeout=timeout)
         return self._told[call]
 
     def splits(self) -> tuple[str, ...]:
-        return cast(tuple[str, ...], self._once("splits"))
+        return cast(tuple[str, ...], self._once("splits", timeout=self._tasks_timeout))
 
     def tasks(self, split: str) -> Sequence[Task]:
-        return cast(Sequence[Task], self._once("tasks", split))
+        return cast(Sequence[Task], self._once("tasks", split, timeout=self._tasks_timeout))
 
     def open(self, task: Task) -> Any:
         return RemoteEpisode(self.crew, task)
@@ -202,7 +202,7 @@ def _met(config: Config, crew: Crew) -> RemoteEnvironment:
     """The environment, once a worker has made it."""
     name = config.environment.name
     try:
-        return RemoteEnvironment(name, crew)
+        return RemoteEnvironment(name, crew, config.tasks_timeout)
     except RaisedOnWorker as error:
         why = f"{type(error).__name__}: {' '.join(str(error).split())}"
         fix = "mend the environment, or see with executor.name=threads where it fails"

@@ -99,16 +99,25 @@ def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[s
     if not config_file.is_file():
         raise UserError(f"{folder} is no run folder: it has no config.toml")
     config = load_config(registry, recipe=None, file=config_file, sets=sets)
-    before = load_config(registry, recipe=None, file=config_file)
+    before = _loaded(registry, config_file)
     with _ranks(config) as ranks, disk_told(folder), hold(folder), closing(_store_of(folder)) as store:
         checkpoint, note = newest_whole(store, folder)
         if checkpoint:
-            check_changes(before, config, registry, folder)
+            if before:
+                check_changes(before, config, registry, folder)
             if config.steps < checkpoint[0]:
                 raise UserError(f"steps is {config.steps}, but {folder} has done {checkpoint[0]} iterations: set steps to that or more")
         with placed(config, registry) as environment:
             make_loop = build(config, registry, folder, Clock(), environment, ranks)
             return drive(make_loop(store=store), folder, checkpoint, note, ranks)
+
+
+def _loaded(registry: Registry, file: Path) -> Config | None:
+    """The run's settings as they were; None where they cannot be had any longer, for which the new ones may be the remedy."""
+    try:
+        return load_config(registry, recipe=None, file=file)
+    except UserError:
+        return None
 
 
 def follow(config: Config, registry: Registry) -> int:

@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from coevolve import CoevolveError
+
 
 def _mixed(x: "np.ndarray[Any, np.dtype[np.uint64]]") -> "np.ndarray[Any, np.dtype[np.uint64]]":
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -26,6 +28,14 @@ def uniforms(seed: int, rows: Sequence[int], starts: Sequence[int], count: int) 
     token = np.array(starts, dtype=np.uint64)[:, None] + np.arange(1, count + 1, dtype=np.uint64)[None, :]
     # 32 bits are enough, and leave u * total < total exact in float64: the last token's interval cannot be overshot.
     return torch.from_numpy((_mixed(row[:, None] + token * golden) >> np.uint64(32)).astype(np.float64) / 2.0**32)
+
+
+def spoilt() -> CoevolveError:
+    """For log-probabilities that are no numbers."""
+    return CoevolveError(
+        "the model's logits are not finite: its weights are spoilt; go on from an earlier checkpoint, with a smaller trainer.learning_rate",
+        change="trainer.learning_rate=SMALLER",
+    )
 
 
 def draw(logits: Tensor, uniform: Tensor, temperature: float) -> tuple[Tensor, Tensor]:

@@ -13,13 +13,11 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from coevolve import CoevolveError, Sampling, UserError
+from coevolve import Sampling, UserError
 
-from .draw import draw, uniforms
+from .draw import draw, spoilt, uniforms
 from .ragged_cache import RaggedCache
 
-SPOILT = "the model's logits are not finite: its weights are spoilt; go on from an earlier checkpoint, with a smaller trainer.learning_rate"
-SMALLER = "trainer.learning_rate=SMALLER"
 KEPT_ATTENTION = ("sdpa", "eager")
 PADS = 512
 """Pads that a pass may hold before the shorter rows get one of their own: more than a pass costs in itself, by tokens, on a CPU."""
@@ -92,7 +90,7 @@ class Lockstep:
             tokens, logps = draw(logits, uniform[:, step], sampling.temperature)
             for row, token, logp in zip(active, tokens.tolist(), logps.tolist(), strict=True):
                 if logp != logp:
-                    raise CoevolveError(SPOILT, change=SMALLER)
+                    raise spoilt()
                 row.wrote(token, logp)
             going = [row.ids[-1] not in self.eos and step + 1 < most for row, most in zip(active, limit, strict=True)]
             for row, goes_on in zip(active, going, strict=True):

@@ -75,6 +75,9 @@ class TransformersPolicy:
     Options: ClassVar[type[Any]] = TransformersOptions
     fixed: ClassVar[tuple[str, ...]] = ("model", "chat_template")
 
+    quantize: str = ""
+    """How `model` is loaded, see `load`: a trainer that keeps its frozen weights in four bits has it sampled so before training too."""
+
     def __init__(self, options: TransformersOptions) -> None:
         self.options = options
 
@@ -135,7 +138,7 @@ class TransformersPolicy:
 
     @cached_property
     def model(self) -> Any:
-        return self.load()
+        return self.load(quantize=self.quantize)
 
     @cached_property
     def chat(self) -> Any:

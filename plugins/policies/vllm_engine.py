@@ -16,7 +16,7 @@ from torch import Tensor
 
 from coevolve import CoevolveError, Sampling, UserError
 
-from .draw import uniforms
+from .draw import spoilt, uniforms
 from .lockstep import Row
 
 SETTINGS = {
@@ -93,7 +93,7 @@ class VllmEngine:
         for token, listed in zip(written.token_ids, written.logprobs, strict=True):
             logp = listed[token].logprob
             if logp != logp:
-                raise CoevolveError("the model's logits are not finite: its weights are spoilt; go on from an earlier checkpoint")
+                raise spoilt()
             row.wrote(token, logp)
 
     def _start(self) -> Any:

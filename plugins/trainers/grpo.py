@@ -87,7 +87,7 @@ class Grpo:
 
     name: ClassVar[str] = "grpo"
     Options: ClassVar[type[Any]] = GrpoOptions
-    fixed: ClassVar[tuple[str, ...]] = ("num_iterations", "lora_rank", "lora_alpha", "lora_targets", "quantize")
+    fixed: ClassVar[tuple[str, ...]] = ("num_iterations", "weight_decay", "lora_rank", "lora_alpha", "lora_targets", "quantize")
 
     def __init__(self, options: GrpoOptions) -> None:
         if options.schedule not in SCHEDULES:
@@ -103,8 +103,8 @@ class Grpo:
         self._whole: Any = None
         """Where the weights are split: those to save, in the first process."""
 
-    def fits(self, policy: Any, run: RunInfo) -> None:
-        """Check that `policy` has weights to train and that the run's numbers fit together."""
+    def fits(self, policy: Any, run: RunInfo, files: bool) -> None:
+        """Check that `policy` has weights to train, that the run's numbers fit together and, where they are here, the model's `files`."""
         if not (isinstance(type(policy), HasWeights) or isinstance(policy, HasWeights)):  # the first reads no files, on any Python
             why = "it has no weights here and gives no token ids, and text that is tokenised again is not what was sampled"
             raise UserError(f'policy {policy.name!r} cannot be trained ({why}); choose policy.name = "transformers" or "vllm"')
@@ -123,15 +123,18 @@ class Grpo:
         self._launch = launch(self.options.quantize, processes)
         if self._launch.splits and not ("device" in inspect.signature(policy.load).parameters and hasattr(type(policy), "model")):
             raise UserError(f"policy {policy.name!r} cannot be trained by {self._launch}, which splits its weights: use DDP (torchrun)")
+        if files:
+            policy.check()
+            self._check_adapter(policy)
 
     def setup(self, policy: Policy, run: RunInfo) -> None:
-        """Check what `fits` checks, the model's files, and what this machine must have; loads nothing large."""
-        self.fits(policy, run)
+        """Check what `fits` checks, and what this machine must have; loads nothing large."""
+        self.fits(policy, run, files=True)
         self._local_rows = run.batch * run.rollouts // _processes()
         self._policy, self._run = policy, run
         self._check_machine()
-        self._policy.check()
-        self._check_adapter()
+        if self.options.quantize:
+            self._policy.quantize = self.options.quantize
 
     def _check_quantize(self, policy: Any) -> None:
         if not self.options.quantize:
@@ -151,14 +154,14 @@ class Grpo:
         if importlib.util.find_spec("bitsandbytes") is None:
             raise UserError('trainer.quantize "4bit" needs the package bitsandbytes: pip install bitsandbytes')
 
-    def _check_adapter(self) -> None:
+    def _check_adapter(self, policy: Any) -> None:
         """Put the adapters into the model's skeleton, where the policy has one to show."""
         rank, targets = self.options.lora_rank, self.options.lora_targets
-        if not rank or not hasattr(self._policy, "skeleton"):
+        if not rank or not hasattr(policy, "skeleton"):
             return
         from peft import get_peft_model
 
-        model = self._policy.skeleton()
+        model = policy.skeleton()
         width = model.config.get_text_config().hidden_size
         if rank > width:
             raise UserError(f"trainer.lora_rank is {rank}, above the model's width {width}: set it to that or less")
@@ -210,8 +213,9 @@ class Grpo:
 
         with TemporaryDirectory() as folder:
             model.save_pretrained(folder, state_dict=self._whole)
+            where = {"device": "cpu"} if self.options.quantize else self._where()  # the model in four bits is still on the GPU
             with read_whole():
-                merged: Any = PeftModel.from_pretrained(self._policy.load(**self._where()), folder).merge_and_unload()
+                merged: Any = PeftModel.from_pretrained(self._policy.load(**where), folder).merge_and_unload()
         return merged
 
     def _where(self) -> dict[str, str]:

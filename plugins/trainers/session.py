@@ -108,6 +108,14 @@ class Session:
                 "policy.dtype=float32, or allow it with a larger trainer.max_gap"
             )
 
+    def settle_rate(self, optimizer: Any, scheduler: Any) -> None:
+        """Train at the rate of the options: a checkpoint brings the one that it was written with."""
+        scheduler, rate = getattr(scheduler, "scheduler", scheduler), self.options.learning_rate
+        scheduler.base_lrs = [rate] * len(scheduler.base_lrs)
+        for group, factor in zip(optimizer.param_groups, scheduler.lr_lambdas, strict=True):
+            group["initial_lr"], group["lr"] = rate, rate * factor(scheduler.last_epoch)
+        scheduler._last_lr = [group["lr"] for group in optimizer.param_groups]
+
     def updated(self, step: int = 0) -> None:
         """What samples with a copy of the weights must take the new ones, once the updates on a batch of rollouts are done."""
         if step % self.options.num_iterations:
@@ -141,6 +149,7 @@ class Session:
                 session.finite(kwargs["model"])
 
             def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+                session.settle_rate(kwargs["optimizer"], kwargs["lr_scheduler"])
                 if session.trainer.is_fsdp_enabled:
                     first_pass(session.trainer.model)
                 session.updated()

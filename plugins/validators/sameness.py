@@ -94,8 +94,8 @@ class Sameness:
     _by_start: dict[str, list[Known]] = field(factory=dict)
     _starts: dict[str, tuple[Task, str]] = field(factory=dict)
     _ends: dict[str, tuple[Task, tuple[str, Action | None]]] = field(factory=dict)
-    _tools: dict[str, tuple[tuple[str, ...], ...]] = field(factory=dict)
-    _modes: set[tuple[str, str]] = field(factory=set)
+    _tools: dict[str, tuple[tuple[str, ...], ...]] | None = None
+    _modes: set[tuple[str, str]] | None = None
 
     def add(self, one: Known) -> None:
         self._added.append(one)
@@ -163,15 +163,17 @@ class Sameness:
 
     def _names(self, part: Part, action: Action) -> bool:
         """Whether a part of a request says most words of the tool's name or of its document's first sentence."""
-        if not self._tools:
-            for tool in self.environment.describe().tools:
-                sentence = " ".join(text_of(tool.description.partition(". ")[0]).content)
-                self._tools[tool.name] = (words(tool.name), words(sentence))
+        if self._tools is None:
+            self._tools = {
+                tool.name: (words(tool.name), words(" ".join(text_of(tool.description.partition(". ")[0]).content)))
+                for tool in self.environment.describe().tools
+            }
         return any(_share(telling, part.words) > 1 / 2 for telling in self._tools.get(action.name, ()))
 
     def _says(self, text: str, action: Action, beside: str = "") -> bool:
         """Whether a text says a value of the call which chooses more than how the tool works, and which `beside` does not say."""
-        self._modes = self._modes or modes(self.environment)
+        if self._modes is None:
+            self._modes = modes(self.environment)
         said, known = Said(), Said()
         said.add(text)
         known.add(beside)

@@ -1,6 +1,8 @@
 """Environment calls end: with a result, with their exception, or at their deadline."""
 
+import _thread
 import threading
+from contextlib import ExitStack
 
 import pytest
 
@@ -121,3 +123,27 @@ def test_a_call_past_its_deadline_is_a_fault_although_nobody_looked_meanwhile() 
     (result,) = calls.results()
     assert isinstance(result, InfrastructureFault) and "0.05 s" in str(result)
     pool.close()
+
+
+def test_an_interrupt_does_not_wait_for_supervised_work() -> None:
+    never, pool = threading.Event(), DeadlinePool(timeout=60)
+
+    def work() -> None:
+        _thread.interrupt_main()
+        never.wait()
+
+    with pytest.raises(KeyboardInterrupt):
+        pool.supervise(work, Watch())
+    never.set()
+    pool.close()
+
+
+def test_a_call_that_was_given_up_does_not_end_the_watch_of_the_next_one() -> None:
+    watch = Watch()
+    with ExitStack() as late:
+        late.enter_context(watch.calling())
+        watch.started = None  # given up
+        with watch.calling():
+            late.close()
+            assert watch.started is not None
+    assert watch.started is None

@@ -225,6 +225,13 @@ def test_what_a_run_refuses_a_plan_refuses(registry: Registry, here: list[Machin
     assert "\n" not in str(caught.value)
 
 
+def test_a_plan_may_be_for_another_machine_a_run_is_on_this_one(registry: Registry, here: list[Machine]) -> None:
+    config = load_config(registry, "desk", sets=['trainer.quantize="4bit"', "trainer.lora_rank=8", "policy.device=cpu"])
+    assert plan(config, registry).memory is not None
+    with pytest.raises(UserError, match="needs a GPU"):
+        plan(config, registry, here=True)
+
+
 @pytest.mark.parametrize("sets", [["trainer.micro_batch=7"], ['trainer.quantize="4bit"'], ['trainer.lora_targets=["q_proj"]']])
 def test_numbers_that_do_not_fit_are_refused_for_a_model_elsewhere_too(registry: Registry, here: list[Machine], sets: list[str]) -> None:
     with pytest.raises(UserError):

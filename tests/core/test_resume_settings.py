@@ -126,3 +126,12 @@ def test_before_the_first_checkpoint_anything_may_change(runs: Any, folder: Path
             runs.run(folder, "steps=2")
     assert resume(runs.registry(), folder, ["seed=3"])["iterations"] == 2
     assert "seed = 3" in (folder / "config.toml").read_text()
+
+
+def test_a_setting_may_mend_settings_that_cannot_be_read_any_longer(runs: Any, folder: Path) -> None:
+    runs.run(folder, "steps=2")
+    file = folder / "config.toml"
+    file.write_text(file.read_text().replace("steps = 2", "steps = -2"))
+    with pytest.raises(UserError, match="steps"):
+        resume(runs.registry(), folder)
+    assert resume(runs.registry(), folder, ["steps=4"])["iterations"] == 4

@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from coevolve import CoevolveError, HasProvenance, InfrastructureFault, TooManyFaults, UserError, hookimpl
 from coevolve.core.evaluation import run_eval
+from coevolve.core.remote import RemoteEnvironment
 from coevolve.testing import Stockroom, check_environment
 
 PROCESSES = ("executor.name=processes", "executor.workers=2")
@@ -247,3 +249,19 @@ def test_an_environment_that_only_workers_cannot_import_is_one_line(mortals: Any
     with pytest.raises(UserError, match=words) as caught, placed(config, registry):
         pass
     assert "\n" not in str(caught.value)
+
+
+def test_the_tasks_have_a_deadline_of_their_own() -> None:
+    asked: list[tuple[tuple[str, ...], float]] = []
+
+    class Asked:
+        def hello(self) -> Any:
+            return SimpleNamespace(optional=())
+
+        def any(self, *call: str, timeout: float = 0.0) -> Any:
+            asked.append((call, timeout))
+
+    environment = RemoteEnvironment("any", cast(Any, Asked()), 7.0)
+    for method, *arguments in (("splits",), ("tasks", "train"), ("describe",)):
+        getattr(environment, method)(*arguments)
+    assert asked == [(("splits",), 7.0), (("tasks", "train"), 7.0), (("describe",), 0.0)]

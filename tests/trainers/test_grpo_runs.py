@@ -210,3 +210,14 @@ def test_a_model_that_cannot_chat_is_refused_before_anything_is_written(tiny: An
     with pytest.raises(UserError, match="has no chat template"):
         Grpo(GrpoOptions()).setup(TransformersPolicy(TransformersOptions(model=str(folder))), run)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_resume_trains_at_the_rate_that_it_is_given(grpo: Callable[..., Any]) -> None:
+    first, loop = grpo(steps=1, learning_rate=0.01)
+    first.train(loop, None)
+    again, resumed = grpo(steps=2, learning_rate=0.0025)
+    resumed.iteration = 1
+    rates: list[float] = []
+    resumed.during = lambda iteration: rates.extend(group["lr"] for group in again._trainer.optimizer.param_groups)
+    again.train(resumed, loop.committed[0][1])
+    assert set(rates) == {0.0025} and resumed.metrics[2]["learning_rate"] == pytest.approx(0.0025)
