@@ -6,10 +6,11 @@ from typing import Any, Self
 from attrs import frozen
 
 from .config import Config
-from .contracts import NeedsEnvironment, Policy, Trainer
+from .contracts import Policy, Trainer
 from .episodes import Roller
 from .errors import UserError
 from .model import RolloutGroup, Sampling, Task
+from .optional import NeedsEnvironment
 from .randomness import derive
 from .registry import Registry
 from .strict import Misfit, structure

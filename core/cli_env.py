@@ -20,7 +20,7 @@ def env_root(context: typer.Context) -> None:
 @env.command("list", short_help="Which environments there are.")
 def env_list() -> None:
     """Environments, and whether they are ready to be used."""
-    from .contracts import NOTE, Installable
+    from .optional import NOTE, Installable
     from .registry import load_plugins
 
     registry = load_plugins()
@@ -40,7 +40,7 @@ def env_setup(
     ] = None,
 ) -> None:
     """Fetch the data that an environment needs; doing it again is harmless."""
-    from .contracts import Installable
+    from .optional import Installable
     from .registry import load_plugins
 
     component = load_plugins().component("environment", name)
@@ -56,7 +56,7 @@ def env_setup(
 @env.command("doctor", short_help="Name what an environment lacks.")
 def env_doctor(name: EnvironmentName) -> None:
     """Name what an environment lacks (then the exit code is 1)."""
-    from .contracts import NOTE, Examinable, Installable
+    from .optional import NOTE, Examinable, Installable
     from .registry import load_plugins
 
     component = load_plugins().component("environment", name)

@@ -18,10 +18,11 @@ from attrs import define, field, frozen
 
 from . import answers
 from .clock import Clock
-from .contracts import Conversation, Environment, Episode, HasMetrics, Policy, TellsCompletions
+from .contracts import Conversation, Environment, Episode, Policy
 from .deadline import Calls, DeadlinePool
 from .errors import InfrastructureFault
 from .model import Observation, Outcome, RolloutGroup, Sampling, Step, Task, Trajectory
+from .optional import HasMetrics, TellsCompletions
 
 logger = logging.getLogger(__name__)
 

@@ -14,13 +14,14 @@ import attrs
 
 from .clock import Clock
 from .config import Config
-from .contracts import Checkable, Environment, HasAggregates, HasProvenance, HasUsage, NeedsEnvironment, Policy
+from .contracts import Environment, Policy
 from .episodes import Limits, Roller
 from .errors import InfrastructureFault, UserError
 from .evaluation_report import Estimate, EvaluationReport
 from .guard import check_split, tasks_of
 from .layers import Layer, read_file
 from .model import Outcome, RolloutGroup, Sampling, Task, Trajectory
+from .optional import Checkable, HasAggregates, HasProvenance, HasUsage, NeedsEnvironment
 from .randomness import derive, generator
 from .registry import Registry
 from .remote import limits_for, placed

@@ -14,9 +14,10 @@ from typing import Any, Self
 from attrs import frozen
 
 from . import answers
-from .contracts import Environment, Episode, HasAggregates, HasMetrics, HasProvenance
+from .contracts import Environment, Episode
 from .errors import CoevolveError, InfrastructureFault, UserError
 from .model import Message, Task
+from .optional import HasAggregates, HasMetrics, HasProvenance
 
 OPTIONAL = ((HasProvenance, "provenance"), (HasAggregates, "aggregates"))
 """What only some environments have, with the method's name."""

@@ -9,10 +9,11 @@ import attrs
 
 from .clock import Clock
 from .config import Chosen, Config
-from .contracts import Episode, HasLeaderboard, NeedsEnvironment, Policy
+from .contracts import Episode, Policy
 from .episodes import Limits, Roller
 from .errors import UserError
 from .model import RolloutGroup, Sampling, Task
+from .optional import HasLeaderboard, NeedsEnvironment
 from .randomness import derive
 from .registry import Registry
 

@@ -19,12 +19,12 @@ from attrs import frozen
 
 from .attempts import Attempting
 from .config import Chosen, Config
-from .contracts import NOTE, FitsPolicy, HasEstimate, Installable, NeedsEnvironment, NeedsPolicy
 from .cost import fits, told
 from .errors import UserError
 from .guard import check_split, splits_of, tasks_of
 from .journal import replayed
 from .memory import BFLOAT16, FLOAT32, Memory, Shape, Workload, estimate
+from .optional import NOTE, FitsPolicy, HasEstimate, Installable, NeedsEnvironment, NeedsPolicy
 from .registry import Registry
 from .run import RunSettings
 

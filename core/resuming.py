@@ -10,9 +10,10 @@ from typing import Any
 from attrs import define
 
 from .config import Config, dump_toml
-from .contracts import HasFixed, LoopState, Policy
+from .contracts import LoopState, Policy
 from .errors import UserError
 from .model import RolloutGroup
+from .optional import HasFixed
 from .registry import Registry
 
 FIXED = {

@@ -22,7 +22,7 @@ from .chat import PolicyChat
 from .checkpoints import newest_whole
 from .clock import Clock
 from .config import Chosen, Config, load_config
-from .contracts import Environment, NeedsChat, NeedsEnvironment, NeedsJournal, NeedsPolicy
+from .contracts import Environment
 from .deadline import Limit
 from .episodes import Limits, Roller
 from .errors import CoevolveError, UserError
@@ -31,6 +31,7 @@ from .guard import Guard, check_split, tasks_of
 from .journal import StoreJournal, replayed
 from .loop import Loop
 from .model import TaskPool
+from .optional import NeedsChat, NeedsEnvironment, NeedsJournal, NeedsPolicy
 from .processes import Done, Follower, Leader, Ranks, SharedRoller
 from .randomness import generator
 from .registry import Registry

@@ -5,9 +5,9 @@ given; otherwise the call is refused with an error result.
 """
 
 import decimal
-import pickle
 import re
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any
 
 MAX_PRECISION = 1_000
@@ -98,10 +98,10 @@ def _graft(instance: Any, name: str, arguments: dict[str, Any]) -> Any:
     items = instance._current_dir.contents
     if not isinstance(source, str) or not hasattr(items.get(source), "contents"):
         return _grow(instance, name, arguments)
-    before = pickle.dumps(vars(instance))
+    before = deepcopy(vars(instance))
     result = _plain(instance, name, arguments)
     if not within_bounds(instance):
-        vars(instance).update(pickle.loads(before))
+        vars(instance).update(before)
         raise Refusal(f"{name}: '{source}' would contain itself or grow too large")
     return result
 

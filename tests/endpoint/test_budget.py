@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevolve import Unsent
-from coevolve.endpoint import Budget, Failed, Pace, Spent, repeated
+from coevolve.endpoint import Budget, Failed, Pace, Spent, repeated, waiting
 
 
 def spend(budget: Budget, spent: Spent, took: list[tuple[int, int]], price: float = 0.0) -> tuple[int, int]:
@@ -107,6 +107,8 @@ def test_what_may_help_is_tried_again_and_asking_otherwise_is_no_failure(no_wait
     otherwise = [Failed("odd", instead=True) for _ in range(5)]
     assert asyncio.run(repeated(failing(*otherwise), 0, Pace(0))) == "done"
     assert no_waiting.slept == []
+    with pytest.raises(Failed, match="odd"):
+        asyncio.run(repeated(failing(*(Failed("odd", instead=True) for _ in range(waiting.OTHERWISE + 1))), 9, Pace(0)))
     with pytest.raises(Failed, match="third"):
         asyncio.run(repeated(failing(*(Failed(name, again=True) for name in ("first", "second", "third"))), 2, Pace(0)))
     with pytest.raises(Failed, match="no"):

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from coevolve import Episode, Worker
-from coevolve.core.contracts import (
-    KINDS,
+from coevolve.core.contracts import KINDS
+from coevolve.core.optional import (
     HasEstimate,
     HasLeaderboard,
     HasUsage,

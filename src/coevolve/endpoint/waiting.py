@@ -14,6 +14,8 @@ from .faults import Failed
 
 T = TypeVar("T")
 
+OTHERWISE = 10
+"""Times that one request is put otherwise: more than there are ways to put it."""
 WINDOW = 60.0
 """Seconds of the rate limit's window."""
 LONGEST = 60.0
@@ -98,18 +100,19 @@ async def repeated(attempt: Callable[[], Awaitable[T]], retries: int, pace: Pace
     """What `attempt` comes to, tried up to `retries` times more where its Failed says that this may help; raises the last Failed.
 
     Before each there is a wait: as long as the endpoint asks, else longer each time. A Failed that says what to do `instead` is followed
-    at once by the next attempt, which is not counted.
+    at once by the next attempt, which is not counted, up to OTHERWISE times.
     """
     import tenacity
 
-    failures = 0
+    failures = otherwise = 0
 
     def again(error: BaseException) -> bool:
-        nonlocal failures
+        nonlocal failures, otherwise
         if not isinstance(error, Failed):
             return False
         if error.instead is not None:
-            return True
+            otherwise += 1
+            return otherwise <= OTHERWISE
         failures += 1
         if error.after is not None:
             pace.quiet(error.after)
