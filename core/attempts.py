@@ -1,4 +1,4 @@
-"""Attempts at a candidate task by a policy, for validators that ask for one (contracts.NeedsPolicy)."""
+"""Attempts at a candidate task by a policy, for validators that ask for one (optional.NeedsPolicy)."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -18,7 +18,7 @@ from .strict import Misfit, structure
 
 @frozen
 class Attempting:
-    """contracts.Attempts over a roller. Without a `policy` the one in training tries, as trained so far."""
+    """optional.Attempts over a roller. Without a `policy` the one in training tries, as trained so far."""
 
     roller: Roller
     trainer: Trainer

@@ -1,4 +1,4 @@
-"""The policy in training as somebody to ask (contracts.Chat): the paper's arm in which the policy is its own teacher."""
+"""The policy in training as somebody to ask (optional.Chat): the paper's arm in which the policy is its own teacher."""
 
 import threading
 from collections.abc import Sequence

@@ -41,7 +41,7 @@ class Opened:
     messages: tuple[Message, ...]
     tools: Sequence[dict[str, Any]] | None
     metrics: bool
-    """Whether the episode has contracts.HasMetrics."""
+    """Whether the episode has optional.HasMetrics."""
 
 
 @frozen

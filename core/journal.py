@@ -39,7 +39,7 @@ def replayed(config: Config) -> Path | None:
 
 
 class StoreJournal:
-    """contracts.Journal over the run's store. `tell` passes a line on to the user."""
+    """optional.Journal over the run's store. `tell` passes a line on to the user."""
 
     def __init__(self, store: Store, tell: Callable[[str], None], replay: Path | None = None) -> None:
         self._store, self._tell, self._replay = store, tell, replay

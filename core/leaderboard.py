@@ -62,7 +62,7 @@ def _name(run: Path) -> str:
 
 @attrs.frozen
 class _Rolls:
-    """contracts.Rolls."""
+    """optional.Rolls."""
 
     roller: Roller
     policy: Policy

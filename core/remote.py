@@ -74,7 +74,7 @@ class RemoteEpisode:
             self._seat = Seat(station, station.incarnation)
 
     def _metrics(self) -> Mapping[str, float]:
-        """contracts.HasMetrics, for an episode that has it."""
+        """optional.HasMetrics, for an episode that has it."""
         return cast(Mapping[str, float], self._ask("metrics"))
 
     def _ask(self, method: str, *arguments: Any) -> Any:

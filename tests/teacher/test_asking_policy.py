@@ -15,7 +15,7 @@ from coevolve.synthesizers.teacher.options import TeacherOptions
 
 @attrs.define
 class Echo:
-    """contracts.Chat."""
+    """optional.Chat."""
 
     answers: Mapping[str, str | None] = attrs.field(factory=dict)
     asked: list[tuple[str, float, int]] = attrs.field(factory=list)
