@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from coevolve import hookimpl
-from coevolve.core.config import load_config
 from coevolve.core.registry import load_plugins
-from coevolve.core.run import start
+from coevolve.core.run.drive import start
+from coevolve.core.settings.config import load_config
 
 TABLES = ("tasks", "pools", "groups", "trajectories", "signals", "candidates", "verdicts", "evaluations")
 WORKERS = (b"executors.processes", b"ray::Seat")

@@ -15,25 +15,25 @@ from contextlib import ExitStack
 import busy_stockroom
 
 from coevolve import Sampling
-from coevolve.core.clock import Clock
-from coevolve.core.config import load_config
-from coevolve.core.episodes import Limits, Roller
+from coevolve.core.record.timing import Clock
 from coevolve.core.registry import load_plugins
-from coevolve.core.remote import limits_for, placed
+from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
+from coevolve.core.settings.config import load_config
+from coevolve.core.workers.remote_environment import limits_for, placed
 from coevolve.testing import ScriptedOptions, ScriptedPolicy, Stockroom, StockroomOptions
 
 EPISODES = 64
 NAMES = ("threads", "processes", "ray")
 
 
-def measure(roller: Roller) -> float:
+def measure(runner: RolloutRunner) -> float:
     """Steps a second over one batch."""
     room = Stockroom(StockroomOptions())
     scripts = {task.id: room.script(task.solution) for task in room.tasks("train")}
     policy = ScriptedPolicy(ScriptedOptions(lambda task, row: scripts[task.id]))
     tasks = room.tasks("train")[: EPISODES // 4]
     began = time.perf_counter()
-    groups = roller.roll(policy, tasks, 4, Sampling(), 1)
+    groups = runner.run(policy, tasks, 4, Sampling(), 1)
     seconds = time.perf_counter() - began
     if any(t.score != 1.0 for group in groups for t in group.trajectories):
         raise RuntimeError("an episode failed")
@@ -54,9 +54,9 @@ def main() -> None:
                 environment = stack.enter_context(placed(config, registry))
                 environment.splits()
                 print(f"{name:10} ready after {time.perf_counter() - began:5.2f} s", flush=True)
-                rollers[name] = Roller(environment, limits_for(environment, Limits(20, 30.0, config.workers)), Clock())
+                rollers[name] = RolloutRunner(environment, limits_for(environment, RolloutLimits(20, 30.0, config.workers)), Clock())
                 stack.callback(rollers[name].close)
-            measured = [{name: measure(roller) for name, roller in rollers.items()} for _ in range(rounds + 1)][1:]
+            measured = [{name: measure(runner) for name, runner in rollers.items()} for _ in range(rounds + 1)][1:]
         for name in NAMES:
             rates = [row[name] for row in measured]
             ratio = statistics.median(row[name] / row["threads"] for row in measured)

@@ -140,7 +140,7 @@ class OneTurn:
         ]
         return [RolloutGroup(Task(f"t{s}", "none", "q"), iteration, tuple(made[s * 8 : s * 8 + 8])) for s in range(self.rows // 8)]
 
-    def after(self, iteration: int, metrics: dict[str, float]) -> bool:
+    def finish_iteration(self, iteration: int, metrics: dict[str, float]) -> bool:
         self.iteration, self.metrics = iteration, metrics
         self.seconds[-1]["update"] = time.perf_counter() - self.seconds[-1].pop("ended")
         return False

@@ -12,8 +12,8 @@ from typing import Any
 from attrs import define, field
 
 from coevolve import CandidateTask, RolloutGroup, Sampling, Signal, TaskPool, TeacherCall
-from coevolve.core.clock import Clock
-from coevolve.core.episodes import Limits, Roller
+from coevolve.core.record.timing import Clock
+from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.environments.desk import Desk, DeskOptions
 from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
@@ -57,12 +57,12 @@ def judged(
     """Candidates by kind; by door, what it admitted by kind and refused by reason."""
     desk = Desk(DeskOptions(train=count))
     train, held_out = desk.tasks("train"), desk.tasks("test")
-    policy, roller = TransformersPolicy(TransformersOptions()), Roller(desk, Limits(), Clock())
+    policy, runner = TransformersPolicy(TransformersOptions()), RolloutRunner(desk, RolloutLimits(), Clock())
 
     def tried(task: Any, number: int, temperature: float) -> RolloutGroup:
-        return roller.roll(policy, [task], number, Sampling(temperature, NEW_TOKENS, rng.getrandbits(31)), 10)[0]
+        return runner.run(policy, [task], number, Sampling(temperature, NEW_TOKENS, rng.getrandbits(31)), 10)[0]
 
-    groups = roller.roll(policy, list(train), 8, Sampling(1.0, NEW_TOKENS, rng.getrandbits(31)), 10)
+    groups = runner.run(policy, list(train), 8, Sampling(1.0, NEW_TOKENS, rng.getrandbits(31)), 10)
     signals = [Signal("boundary", group.task.id, 10, 1.0, {"scores": list(group.scores)}) for group in groups]
     options = {key: value for key, value in teacher.items() if key != "name"} | {"explorations": count}
     synthesizer = Teacher(TeacherOptions(**options, base_url=url))
@@ -77,7 +77,7 @@ def judged(
         }
         doors["solvable"].bind_attempts(tried)
         results[arm] = _through([doors[name] for name in names], found, desk, TaskPool(tuple(train)), held_out)
-    roller.close()
+    runner.close()
     return Counter(candidate.task.intent for candidate in found), results
 
 

@@ -61,7 +61,7 @@ class FullLoop:
         ]
         return [RolloutGroup(t, iteration, tuple(made[n * self.rollouts : (n + 1) * self.rollouts])) for n, t in enumerate(tasks)]
 
-    def after(self, iteration: int, metrics: dict[str, float]) -> bool:
+    def finish_iteration(self, iteration: int, metrics: dict[str, float]) -> bool:
         self.iteration = iteration
         return False
 
@@ -99,9 +99,9 @@ def measure(case: dict[str, Any]) -> None:
 
 def expected(case: dict[str, Any]) -> Any:
     """The plan's Memory."""
-    from coevolve.core.config import load_config
-    from coevolve.core.plan import plan
+    from coevolve.core.cli.plan import plan
     from coevolve.core.registry import load_plugins
+    from coevolve.core.settings.config import load_config
 
     names = {"model": "policy.model", "context": "policy.max_context", "batch": "batch", "rollouts": "rollouts"}
     sets = [f"{names.get(key, f'trainer.{key}')}={json.dumps(value)}" for key, value in case.items()]

@@ -11,8 +11,8 @@ import sys
 import time
 
 from coevolve import Sampling, Task
-from coevolve.core.clock import Clock
-from coevolve.core.episodes import Limits, Roller
+from coevolve.core.record.timing import Clock
+from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.environments.desk import Desk
 from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
 
@@ -21,11 +21,11 @@ NEW_TOKENS = 48
 
 def lockstep(policy: TransformersPolicy, desk: Desk, tasks: list[Task], seed: int) -> tuple[float, int]:
     """Seconds and sampled tokens."""
-    roller = Roller(desk, Limits(), Clock())
+    runner = RolloutRunner(desk, RolloutLimits(), Clock())
     began = time.perf_counter()
-    groups = roller.roll(policy, tasks, 8, Sampling(1.0, NEW_TOKENS, seed), 0)
+    groups = runner.run(policy, tasks, 8, Sampling(1.0, NEW_TOKENS, seed), 0)
     seconds = time.perf_counter() - began
-    roller.close()
+    runner.close()
     return seconds, sum(sum(t.tokens.mask) for group in groups for t in group.trajectories if t.tokens)
 
 

@@ -20,8 +20,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from coevolve import Observation, Sampling, Task
-from coevolve.core.clock import Clock
-from coevolve.core.episodes import Limits, Roller
+from coevolve.core.record.timing import Clock
+from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.environments.desk import Desk
 from coevolve.plugins.policies.openai import OpenAIOptions, OpenAIPolicy
 from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
@@ -80,7 +80,9 @@ def endpoint() -> Iterator[str]:
         server.shutdown()
 
 
-def compare(policy: Any, tasks: Sequence[Task], limits: Limits, sampling: Sampling, rounds: int, desk: type[Desk] = SlowDesk) -> None:
+def compare(
+    policy: Any, tasks: Sequence[Task], limits: RolloutLimits, sampling: Sampling, rounds: int, desk: type[Desk] = SlowDesk
+) -> None:
     ways = {"at the end": AtTheEnd(policy), "as they end": policy}
     seconds: dict[str, list[float]] = {way: [] for way in ways}
     waited: dict[str, list[float]] = {way: [] for way in ways}
@@ -88,13 +90,13 @@ def compare(policy: Any, tasks: Sequence[Task], limits: Limits, sampling: Sampli
         groups = []
         for way, actor in ways.items():
             clock = Clock()
-            roller = Roller(desk(Desk.Options()), limits, clock)
+            runner = RolloutRunner(desk(Desk.Options()), limits, clock)
             began = time.perf_counter()
-            groups.append(roller.roll(actor, tasks, GROUP, sampling, 0))
+            groups.append(runner.run(actor, tasks, GROUP, sampling, 0))
             if turn:
                 seconds[way].append(time.perf_counter() - began)
                 waited[way].append(clock.seconds["environment"])
-            roller.close()
+            runner.close()
         if groups[0] != groups[1]:
             raise RuntimeError("the two ways gave different groups")
     ratios = [b / a for a, b in zip(seconds["as they end"], seconds["at the end"], strict=True)]
@@ -110,15 +112,15 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     tasks = list(Desk(Desk.Options()).tasks("train"))
     own = TransformersPolicy(TransformersOptions())
-    compare(own, tasks[:16], Limits(), Sampling(1.0, 48, 0), 4 * rounds, Desk)
-    compare(own, tasks[:8], Limits(workers=8), Sampling(1.0, 48, 0), rounds)
-    compare(own, tasks[:8], Limits(workers=32), Sampling(1.0, 48, 0), rounds)
+    compare(own, tasks[:16], RolloutLimits(), Sampling(1.0, 48, 0), 4 * rounds, Desk)
+    compare(own, tasks[:8], RolloutLimits(workers=8), Sampling(1.0, 48, 0), rounds)
+    compare(own, tasks[:8], RolloutLimits(workers=32), Sampling(1.0, 48, 0), rounds)
     with endpoint() as url:
         asked = OpenAIPolicy(OpenAIOptions(model="none", base_url=url, api_key_env="", concurrency=32, tools="text"))
-        compare(asked, tasks[:8], Limits(4, workers=2), Sampling(1.0, 48, 0), rounds)
-        compare(asked, tasks[:8], Limits(4, workers=8), Sampling(1.0, 48, 0), rounds)
+        compare(asked, tasks[:8], RolloutLimits(4, workers=2), Sampling(1.0, 48, 0), rounds)
+        compare(asked, tasks[:8], RolloutLimits(4, workers=8), Sampling(1.0, 48, 0), rounds)
     small = TransformersPolicy(TransformersOptions(model="smollm2-135m-instruct", max_context=1024))
-    compare(small, tasks[:2], Limits(3, workers=1), Sampling(1.0, 24, 0), min(rounds, 3))
+    compare(small, tasks[:2], RolloutLimits(3, workers=1), Sampling(1.0, 24, 0), min(rounds, 3))
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def held() -> tuple[int, int]:
 
 
 class Loop(gpu_check.OneTurn):  # type: ignore[misc]  # it is not typed here
-    def after(self, iteration: int, metrics: dict[str, float]) -> bool:
+    def finish_iteration(self, iteration: int, metrics: dict[str, float]) -> bool:
         super().after(iteration, metrics)
         self.memory = held()
         return False

@@ -14,8 +14,8 @@ import time
 from typing import Any
 
 from coevolve import Sampling, Task
-from coevolve.core.clock import Clock
-from coevolve.core.episodes import Limits, Roller
+from coevolve.core.record.timing import Clock
+from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.environments.desk import Desk
 from coevolve.environments.desk.calls import DONE, parse
 from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
@@ -93,7 +93,7 @@ def main() -> None:
     episodes, rounds = (int(n) for n in (*sys.argv[1:], "64", "5")[:2])
     tasks = list(TASKS.values())[: episodes // GROUP]
     policy = TransformersPolicy(TransformersOptions())
-    roller = Roller(DESK, Limits(), Clock())
+    runner = RolloutRunner(DESK, RolloutLimits(), Clock())
     with tempfile.TemporaryDirectory() as folder:
         trainer = trl_trainer(TransformersPolicy(TransformersOptions()), episodes, folder)
         trainer.model.train()
@@ -101,7 +101,7 @@ def main() -> None:
         ratios: list[tuple[float, ...]] = []
         for seed in range(rounds + 1):  # the first one warms up
             began = clocks()
-            groups = roller.roll(policy, tasks, GROUP, Sampling(1.0, NEW_TOKENS, seed), 0)
+            groups = runner.run(policy, tasks, GROUP, Sampling(1.0, NEW_TOKENS, seed), 0)
             between = clocks()
             made = trainer._generate_and_score_completions([dict(row) for row in inputs])
             ended = clocks()
@@ -117,7 +117,7 @@ def main() -> None:
         print(
             f"TRL / coevolve, {episodes} episodes: {statistics.median(found):.2f} times the {name} ({min(found):.2f} to {max(found):.2f})"
         )
-    roller.close()
+    runner.close()
 
 
 if __name__ == "__main__":

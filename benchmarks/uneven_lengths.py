@@ -89,7 +89,7 @@ class Given:
         self.began = time.process_time()
         return groups
 
-    def after(self, iteration: int, metrics: dict[str, float]) -> bool:
+    def finish_iteration(self, iteration: int, metrics: dict[str, float]) -> bool:
         self.seconds.append(time.process_time() - self.began)
         self.iteration = iteration
         return False

@@ -102,7 +102,7 @@ class Environment(Component, Protocol):
 
 
 @frozen
-class Staffing:
+class WorkerSettings:
     """How many workers there are to be, and how long to bear with them."""
 
     workers: int = field(default=1, validator=ge(1))
@@ -139,7 +139,7 @@ class Worker(Protocol):
 class Executor(Component, Protocol):
     """Has the environment's work done by workers outside of this process. The loop replaces workers that are lost."""
 
-    def open(self) -> Staffing:
+    def open(self) -> WorkerSettings:
         """Make ready, once, before the first worker. UserError for what the user can mend (no such cluster, a library that is missing)."""
 
     def worker(self, source: EnvironmentSource) -> Worker:
@@ -191,7 +191,7 @@ class LoopState(Protocol):
     def rollout(self, policy: Policy, iteration: int) -> list[RolloutGroup]:
         """Sample this iteration's tasks from the live pool, roll each out K times, store the groups, return them in the tasks' order."""
 
-    def after(self, iteration: int, metrics: dict[str, float]) -> bool:
+    def finish_iteration(self, iteration: int, metrics: dict[str, float]) -> bool:
         """Call once the update is done: evolves and evaluates when it is time. True: save a checkpoint now, then call `commit`."""
 
     def commit(self, iteration: int, folder: Path) -> None:
@@ -212,7 +212,7 @@ class Trainer(Component, Protocol):
         """
 
     def policy(self) -> Policy:
-        """The policy as trained so far, for evaluation; valid inside `loop.after` and after `train`."""
+        """The policy as trained so far, for evaluation; valid inside `loop.finish_iteration` and after `train`."""
 
     def save_policy(self, folder: Path) -> None:
         """Write the trained policy so that `policy.model = folder` loads it."""

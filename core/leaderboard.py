@@ -7,15 +7,15 @@ from typing import Any
 
 import attrs
 
-from .clock import Clock
-from .config import Chosen, Config
 from .contracts import Episode, Policy
-from .episodes import Limits, Roller
 from .errors import UserError
 from .model import RolloutGroup, Sampling, Task
 from .optional import HasLeaderboard, NeedsEnvironment
 from .randomness import derive
+from .record.timing import Clock
 from .registry import Registry
+from .rollouts.runner import RolloutLimits, RolloutRunner
+from .settings.config import Chosen, Config
 
 ROWS = 32
 """Episodes that are rolled out at once; each lot is kept before the next one begins."""
@@ -33,11 +33,11 @@ def submit(config: Config, registry: Registry, run: Path, out: Path, name: str |
     environment: Any = component(config.environment.options)
     if isinstance(policy, NeedsEnvironment):
         policy.bind(environment)
-    roller = Roller(environment, Limits(config.max_completions, config.step_timeout, config.workers, config.wave), Clock())
+    runner = RolloutRunner(environment, RolloutLimits(config.max_completions, config.step_timeout, config.workers, config.wave), Clock())
     try:
-        return tuple(environment.leaderboard(out, name or _name(run), _Rolls(roller, policy, config)))
+        return tuple(environment.leaderboard(out, name or _name(run), _Rolls(runner, policy, config)))
     finally:
-        roller.close()
+        runner.close()
 
 
 def _trained(config: Config, registry: Registry, run: Path) -> Policy:
@@ -64,7 +64,7 @@ def _name(run: Path) -> str:
 class _Rolls:
     """optional.Rolls."""
 
-    roller: Roller
+    runner: RolloutRunner
     policy: Policy
     config: Config
 
@@ -72,5 +72,5 @@ class _Rolls:
         groups: list[RolloutGroup] = []
         for n in range(0, len(tasks), ROWS):
             sampling = Sampling(0.0, self.config.max_new_tokens, derive(self.config.seed, "leaderboard", n))
-            groups += self.roller.roll(self.policy, tasks[n : n + ROWS], 1, sampling, 0, keep)
+            groups += self.runner.run(self.policy, tasks[n : n + ROWS], 1, sampling, 0, keep)
         return groups

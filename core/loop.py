@@ -20,21 +20,21 @@ from pathlib import Path
 import attrs
 from attrs import define, field
 
-from .checkpoints import seal
-from .clock import Clock, timed
-from .config import Config
 from .contracts import Policy, Sampler, SignalDetector, Synthesizer, Trainer, Validator
-from .diagnosis import Breaker, Stall
-from .episodes import Roller
 from .errors import InfrastructureFault
-from .evaluation import evaluate
-from .guard import Guard
+from .isolation.guard import Guard
 from .model import CandidateTask, Feedback, History, RolloutGroup, Sampling, Signal, Task, TaskPool, Verdict
 from .randomness import derive, generator
+from .record.checkpoints import seal
+from .record.store import WALL, Store
+from .record.timing import Clock, timed
 from .registry import Registry
-from .remote import lost_workers
-from .retirement import active
-from .store import WALL, Store
+from .rollouts.evaluation import evaluate
+from .rollouts.resting_tasks import active
+from .rollouts.run_health import CircuitBreaker, StallNotice
+from .rollouts.runner import RolloutRunner
+from .settings.config import Config
+from .workers.remote_environment import lost_workers
 
 
 @define
@@ -45,8 +45,8 @@ class Loop:
     registry: Registry
     store: Store
     clock: Clock
-    roller: Roller
-    evaluator: Roller
+    runner: RolloutRunner
+    evaluator: RolloutRunner
     """Rolls out evaluations, whose time is counted apart."""
     guard: Guard
     trainer: Trainer
@@ -60,12 +60,12 @@ class Loop:
     history: History = field(factory=History)
     recent: list[RolloutGroup] = field(factory=list)
     """Rollout groups since the last evolution."""
-    breaker: Breaker = field(init=False)
-    stall: Stall = field(init=False)
+    breaker: CircuitBreaker = field(init=False)
+    stall: StallNotice = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.breaker = Breaker(self.config.fault_limit)
-        self.stall = Stall(self.config.stalled_after)
+        self.breaker = CircuitBreaker(self.config.fault_limit)
+        self.stall = StallNotice(self.config.stalled_after)
 
     @property
     def steps(self) -> int:
@@ -77,7 +77,7 @@ class Loop:
         pool = active(self.pool, self.history, iteration, config.retirement, config.batch)
         tasks = self.sampler.pick(pool, self.history, config.batch, generator(config.seed, "sampler", iteration))
         sampling = Sampling(config.temperature, config.max_new_tokens, derive(config.seed, "rollout", iteration))
-        groups = self.roller.roll(policy, tasks, config.rollouts, sampling, iteration)
+        groups = self.runner.run(policy, tasks, config.rollouts, sampling, iteration)
         with self.clock.part("store"):
             self.store.add_groups(groups)
         self.breaker.check(groups)
@@ -85,7 +85,7 @@ class Loop:
         self.recent += groups
         return groups
 
-    def after(self, iteration: int, metrics: dict[str, float]) -> bool:
+    def finish_iteration(self, iteration: int, metrics: dict[str, float]) -> bool:
         """The update of `iteration` is done: evolve and evaluate when it is time; True when a checkpoint is due."""
         config, last = self.config, iteration >= self.config.steps
         self.iteration = iteration
@@ -107,7 +107,7 @@ class Loop:
 
     def workers_lost(self, iteration: int) -> dict[str, float]:
         """How many of the executor's workers were lost since the last iteration, where any were; told, because nothing else shows it."""
-        reasons = lost_workers(self.roller.environment)
+        reasons = lost_workers(self.runner.environment)
         if not reasons:
             return {}
         text = f"{len(reasons)} environment workers were lost and replaced, their episodes repeated; the last: {reasons[-1]}"

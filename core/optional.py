@@ -78,10 +78,10 @@ class HasLeaderboard(Protocol):
 
 
 @runtime_checkable
-class TellsCompletions(Protocol):
+class StreamsCompletions(Protocol):
     """A policy that tells each completion as it ends: the environment carries it out while the others are still being written."""
 
-    def complete_telling(
+    def complete_streaming(
         self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]
     ) -> Sequence[str | InfrastructureFault | None]:
         """As `Policy.complete`, and with the same results; calls `tell(n, text)` at most once for conversation number n.

@@ -6,7 +6,7 @@ from typer import Context
 from typer.cli import get_docs_for_click
 from typer.main import get_command
 
-from coevolve.core.cli import app
+from coevolve.core.cli.main import app
 
 PAGE = Path(__file__).with_name("cli.md")
 NOTE = """Exit codes: 0 done; 1 something was found wrong (a broken plugin, an environment that is not ready); 2 the user can mend it, one

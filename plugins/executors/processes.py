@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from attrs import field, frozen, validators
 
-from coevolve import EnvironmentSource, Staffing, Worker, WorkerLost, hookimpl
+from coevolve import EnvironmentSource, Worker, WorkerLost, WorkerSettings, hookimpl
 
 BEGIN = "import json, sys; sys.path[:] = json.loads(sys.argv[2]); from {module} import serve; serve(int(sys.argv[1]))"
 """What a worker's interpreter runs: it finds modules where this one does."""
@@ -101,8 +101,8 @@ class Processes:
     def __init__(self, options: ProcessesOptions) -> None:
         self.options = options
 
-    def open(self) -> Staffing:
-        return Staffing(self.options.workers, self.options.retries, self.options.start_timeout)
+    def open(self) -> WorkerSettings:
+        return WorkerSettings(self.options.workers, self.options.retries, self.options.start_timeout)
 
     def worker(self, source: EnvironmentSource) -> Worker:
         return WorkerProcess(source)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from attrs import field, frozen, validators
 
-from coevolve import EnvironmentSource, Staffing, UserError, Worker, WorkerLost, hookimpl
+from coevolve import EnvironmentSource, UserError, Worker, WorkerLost, WorkerSettings, hookimpl
 
 
 @frozen
@@ -80,7 +80,7 @@ class Ray:
         self._ray: Any = None
         self._began = False
 
-    def open(self) -> Staffing:
+    def open(self) -> WorkerSettings:
         options = self.options
         with _own_handlers():
             try:
@@ -91,7 +91,7 @@ class Ray:
             if not ray.is_initialized():
                 self._connect(options)
         self._actor = ray.remote(num_cpus=options.cpus, max_restarts=0, max_task_retries=0)(Seat)
-        return Staffing(options.workers, options.retries, options.start_timeout)
+        return WorkerSettings(options.workers, options.retries, options.start_timeout)
 
     def _connect(self, options: RayOptions) -> None:
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}

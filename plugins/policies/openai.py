@@ -97,9 +97,9 @@ class OpenAIPolicy:
 
         Raises UserError for an endpoint that does not let us in, InfrastructureFault for one that fails time and again.
         """
-        return self.complete_telling(conversations, sampling, lambda n, text: None)
+        return self.complete_streaming(conversations, sampling, lambda n, text: None)
 
-    def complete_telling(
+    def complete_streaming(
         self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]
     ) -> list[str | InfrastructureFault | None]:
         """As `complete`; each answer is told as it arrives."""

@@ -170,9 +170,9 @@ class TransformersPolicy:
 
     def complete(self, conversations: Sequence[Any], sampling: Sampling) -> list[str | None]:
         """Sample each conversation's next completion up to an end token, which is part of its tokens but not of the text."""
-        return self.complete_telling(conversations, sampling, lambda n, text: None)
+        return self.complete_streaming(conversations, sampling, lambda n, text: None)
 
-    def complete_telling(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[str | None]:
+    def complete_streaming(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[str | None]:
         """As `complete`; each text is told as soon as it has ended."""
         numbers = {id(conversation): n for n, conversation in enumerate(conversations)}
         starts = [len(conversation.ids) for conversation in conversations]

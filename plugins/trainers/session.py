@@ -85,7 +85,7 @@ class Session:
         metrics["trained_tokens"] = float(sum(map(sum, self._rows["env_mask"])))
         if not math.isfinite(metrics.get("grad_norm", 0.0)):  # DeepSpeed shows no gradients before its step
             raise CoevolveError(f"iteration {self._iteration}: the gradient is not finite; {RESUME}", change=SMALLER)
-        return self.loop.after(self._iteration, metrics)
+        return self.loop.finish_iteration(self._iteration, metrics)
 
     def bad_loss(self, loss: float) -> None:
         raise CoevolveError(f"iteration {self._iteration}: the loss is {loss}; {RESUME}", change=SMALLER)

@@ -12,11 +12,11 @@ from coevolve.core.contracts import (
     RunInfo,
     Sampler,
     SignalDetector,
-    Staffing,
     Synthesizer,
     Trainer,
     Validator,
     Worker,
+    WorkerSettings,
 )
 from coevolve.core.errors import CoevolveError, InfrastructureFault, TooManyFaults, UserError, WorkerLost, did_you_mean
 from coevolve.core.hookspecs import hookimpl
@@ -69,9 +69,10 @@ from coevolve.core.optional import (
     NeedsJournal,
     NeedsPolicy,
     Rolls,
+    StreamsCompletions,
     TakesWeights,
-    TellsCompletions,
 )
+from coevolve.core.refusals import Reason, Refusal
 
 __version__ = "0.1.0"
 
@@ -118,6 +119,8 @@ __all__ = [
     "Origin",
     "Outcome",
     "Policy",
+    "Reason",
+    "Refusal",
     "RolloutGroup",
     "Rolls",
     "RunInfo",
@@ -125,15 +128,14 @@ __all__ = [
     "Sampling",
     "Signal",
     "SignalDetector",
-    "Staffing",
     "Step",
+    "StreamsCompletions",
     "Synthesizer",
     "TakesWeights",
     "Task",
     "TaskKeys",
     "TaskPool",
     "TeacherCall",
-    "TellsCompletions",
     "Tokens",
     "TooManyFaults",
     "Tool",
@@ -145,6 +147,7 @@ __all__ = [
     "Verdict",
     "Worker",
     "WorkerLost",
+    "WorkerSettings",
     "__version__",
     "did_you_mean",
     "hookimpl",

@@ -2,6 +2,6 @@
 
 import sys
 
-from coevolve.core.cli import main
+from coevolve.core.cli.main import main
 
 sys.exit(main())

@@ -9,8 +9,8 @@ import attrs
 import pytest
 
 from coevolve import Episode, InfrastructureFault, Outcome, RolloutGroup, Sampling, Task, Trajectory, UserError
-from coevolve.core.clock import Clock
-from coevolve.core.episodes import Limits, Roller
+from coevolve.core.record.timing import Clock
+from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.environments.appworld import leaderboard
 from coevolve.environments.appworld.environment import AppWorld
 from coevolve.testing import ScriptedOptions, ScriptedPolicy
@@ -126,18 +126,18 @@ def test_the_engine_takes_it_and_comes_to_the_same_scores(environment: AppWorld,
     idle, dead, broken, *_ = (task.id for task in environment.tasks("test_normal"))
     texts = {idle: [""], dead: ["```python\nprint(1)\n```", "```python\nrandom._os.abort()\n```"], broken: [f"```python\n{spoilt}```"]}
     policy = ScriptedPolicy(ScriptedOptions(lambda task, row: texts.get(task.id) or environment.script(task.solution)))
-    roller = Roller(environment, Limits(max_completions=5, timeout=120.0, workers=4), Clock())
+    runner = RolloutRunner(environment, RolloutLimits(max_completions=5, timeout=120.0, workers=4), Clock())
     groups: list[RolloutGroup] = []
 
     def roll(tasks: Sequence[Task], keep: Callable[[Task, Episode], None]) -> list[RolloutGroup]:
-        groups.extend(roller.roll(policy, tasks, 1, Sampling(0.0), 0, keep))
+        groups.extend(runner.run(policy, tasks, 1, Sampling(0.0), 0, keep))
         return groups
 
     out = tmp_path / "out"
     try:
         lines = environment.leaderboard(out, "mine", roll)
     finally:
-        roller.close()
+        runner.close()
     assert {group.task.id for group in groups if group.mean == 0.0} == {idle, dead, broken}
     assert len(groups) == 12 and all(group.mean is not None for group in groups)
     assert lines[0].startswith("test_normal: TGC 50.0, SGC 50.0 over 6 tasks") and lines[1].startswith("test_challenge: TGC 100.0")

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from coevolve import Message, Sampling, Task, TaskPool
-from coevolve.core.clock import Clock
-from coevolve.core.episodes import Limits, Roller
-from coevolve.core.store import Store
+from coevolve.core.record.store import Store
+from coevolve.core.record.timing import Clock
+from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.environments.bfcl.decode import Call, ground_truth
 from coevolve.environments.bfcl.environment import Bfcl
 from coevolve.environments.bfcl.release import RELEASES
@@ -228,16 +228,16 @@ def test_stored_trajectories_get_the_official_verdicts(mode: str, make: Make, of
     bfcl = make(category="all", mode=mode, positional="drop")
     said = {task.id: [*texts, *[""] * 20] for task, texts in trajectories(bfcl, random.Random(mode), 1)}
     tasks = bfcl.tasks("all")[::6]
-    roller = Roller(bfcl, Limits(), Clock())
+    runner = RolloutRunner(bfcl, RolloutLimits(), Clock())
     store = Store(tmp_path / "run.sqlite", create=True)
     try:
         policy = ScriptedPolicy(ScriptedOptions(lambda task, row: said[task.id]))
         store.add_pool(0, TaskPool(tuple(tasks)), tasks)
-        store.add_groups(roller.roll(policy, tasks, 1, Sampling(), 1))
+        store.add_groups(runner.run(policy, tasks, 1, Sampling(), 1))
         stored = {trajectory.task_id: trajectory for group in store.groups() for trajectory in group.trajectories}
     finally:
         store.close()
-        roller.close()
+        runner.close()
     jobs = []
     for task in tasks:
         texts = [message["content"] for message in stored[task.id].messages if message["role"] == "assistant"]

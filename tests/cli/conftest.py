@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coevolve.core.cli import main
+from coevolve.core.cli.main import main
 
 PLUGIN = """
 from coevolve import hookimpl

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer.main
 
-from coevolve.core.cli import app
+from coevolve.core.cli.main import app
 
 FILE = Path(__file__).parents[2] / "docs" / "make_cli.py"
 SPEC = importlib.util.spec_from_file_location("make_cli", FILE)

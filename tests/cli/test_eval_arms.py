@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from coevolve import InfrastructureFault, UserError
-from coevolve.core import evaluation
+from coevolve.core.rollouts import evaluation
 
 Call = Callable[..., int]
 Read = pytest.CaptureFixture[str]

@@ -26,7 +26,7 @@ def raising(error: BaseException) -> Callable[..., Any]:
 def test_a_fault_names_the_command_that_goes_on(
     error: CoevolveError, call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coevolve.core.run.drive", raising(error))
+    monkeypatch.setattr("coevolve.core.run.drive.drive", raising(error))
     assert call(*RUN) == 3
     assert capfd.readouterr().err == "coevolve: 9 of 16 rollouts failed; go on with: coevolve resume mine\n"
 
@@ -34,14 +34,14 @@ def test_a_fault_names_the_command_that_goes_on(
 def test_a_fault_that_a_setting_cures_names_the_setting(
     call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coevolve.core.run.drive", raising(CoevolveError("no room", change="policy.max_context=LARGER")))
+    monkeypatch.setattr("coevolve.core.run.drive.drive", raising(CoevolveError("no room", change="policy.max_context=LARGER")))
     assert call(*RUN) == 3
     assert capfd.readouterr().err == "coevolve: no room; go on with: coevolve resume mine --set policy.max_context=LARGER\n"
 
 
 def test_the_same_while_resuming(call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert call(*RUN, "--steps", "1") == 0
-    monkeypatch.setattr("coevolve.core.run.resume", raising(TooManyFaults("9 of 16")))
+    monkeypatch.setattr("coevolve.core.run.drive.resume", raising(TooManyFaults("9 of 16")))
     capfd.readouterr()
     assert call("resume", "mine") == 3
     assert capfd.readouterr().err == "coevolve: 9 of 16; go on with: coevolve resume mine\n"
@@ -50,7 +50,7 @@ def test_the_same_while_resuming(call: Call, capfd: pytest.CaptureFixture[str], 
 def test_an_interrupt_names_the_command_that_goes_on(
     call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coevolve.core.run.drive", raising(KeyboardInterrupt()))
+    monkeypatch.setattr("coevolve.core.run.drive.drive", raising(KeyboardInterrupt()))
     assert call(*RUN) == 130
     assert capfd.readouterr().err == "coevolve: stopped; go on with: coevolve resume mine\n"
 
@@ -83,26 +83,26 @@ def test_a_scheduler_that_ends_the_run_leaves_the_line_that_goes_on(
 
 
 def test_a_fault_outside_of_a_run(call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coevolve.core.evaluation.run_eval", raising(InfrastructureFault("the service is down")))
+    monkeypatch.setattr("coevolve.core.rollouts.evaluation.run_eval", raising(InfrastructureFault("the service is down")))
     assert call("eval", "--config", "fast.toml") == 3
     assert capfd.readouterr().err == "coevolve: the service is down\n"
 
 
 def test_an_interrupt_outside_of_a_run(call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coevolve.core.evaluation.run_eval", raising(KeyboardInterrupt()))
+    monkeypatch.setattr("coevolve.core.rollouts.evaluation.run_eval", raising(KeyboardInterrupt()))
     assert call("eval", "--config", "fast.toml") == 130
     assert capfd.readouterr().err == "coevolve: stopped\n"
 
 
 def test_a_user_error_in_a_run_is_no_fault(call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coevolve.core.run.start", raising(UserError("first line\nand second; do this")))
+    monkeypatch.setattr("coevolve.core.run.drive.start", raising(UserError("first line\nand second; do this")))
     assert call(*RUN) == 2
     assert capfd.readouterr().err == "coevolve: first line and second; do this\n"
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("ours"), KeyError("x"), OSError(errno.EIO, "ours")])
 def test_a_defect_keeps_its_traceback(error: Exception, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coevolve.core.run.start", raising(error))
+    monkeypatch.setattr("coevolve.core.run.drive.start", raising(error))
     with pytest.raises(type(error)) as caught:
         call(*RUN)
     assert caught.value is error
@@ -111,9 +111,9 @@ def test_a_defect_keeps_its_traceback(error: Exception, call: Call, monkeypatch:
 def test_what_stops_before_anything_is_written_names_no_run_to_go_on_with(
     call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coevolve.core.run.build", raising(InfrastructureFault("the service is down")))
+    monkeypatch.setattr("coevolve.core.run.drive.build", raising(InfrastructureFault("the service is down")))
     assert call(*RUN) == 3
-    monkeypatch.setattr("coevolve.core.run.build", raising(KeyboardInterrupt()))
+    monkeypatch.setattr("coevolve.core.run.drive.build", raising(KeyboardInterrupt()))
     assert call(*RUN) == 130
     assert capfd.readouterr().err == "coevolve: the service is down\ncoevolve: stopped\n"
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from coevolve import UserError
-from coevolve.core.config import load_config, plugin_choice
 from coevolve.core.registry import Registry
+from coevolve.core.settings.config import load_config, plugin_choice
 
 BAD_SETS = {
     # unknown keys and names

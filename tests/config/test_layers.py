@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from coevolve.core.config import Config, load_config, plugin_choice
-from coevolve.core.layers import Layer, merge, parse_value, read_sets, recipes
 from coevolve.core.registry import Registry, load_plugins
+from coevolve.core.settings.config import Config, load_config, plugin_choice
+from coevolve.core.settings.sources import SettingSource, merge, parse_value, read_sets, recipes
 
 
 def test_the_recipes_say_what_they_are() -> None:
@@ -147,5 +147,5 @@ def test_set_builds_tables() -> None:
 
 def test_merging_leaves_the_layers_alone() -> None:
     below, above = {"evaluation": {"every": 1, "tasks": 2}}, {"evaluation": {"tasks": 3}}
-    assert merge([Layer("a", below), Layer("b", above)]) == {"evaluation": {"every": 1, "tasks": 3}}
+    assert merge([SettingSource("a", below), SettingSource("b", above)]) == {"evaluation": {"every": 1, "tasks": 3}}
     assert (below, above) == ({"evaluation": {"every": 1, "tasks": 2}}, {"evaluation": {"tasks": 3}})

@@ -2,8 +2,8 @@
 
 import pytest
 
-from coevolve.core.config import Config, load_config
 from coevolve.core.registry import load_plugins
+from coevolve.core.settings.config import Config, load_config
 
 MODELS = {
     "qwen2.5-7b": "Qwen/Qwen2.5-7B-Instruct",

@@ -8,8 +8,8 @@ import attrs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from coevolve.core.config import Chosen, Config, Evaluation, PluginChoice, dump_toml, load_config
 from coevolve.core.registry import Registry, load_plugins
+from coevolve.core.settings.config import Chosen, Config, Evaluation, PluginChoice, dump_toml, load_config
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 words = st.lists(texts, max_size=3).map(tuple)

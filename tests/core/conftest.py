@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from coevolve import hookimpl
-from coevolve.core.config import Config, load_config
 from coevolve.core.registry import Registry, load_plugins
-from coevolve.core.run import start
+from coevolve.core.run.drive import start
+from coevolve.core.settings.config import Config, load_config
 from coevolve.testing import Stockroom, TabularPolicy, TabularTrainer
 
 BASE = (

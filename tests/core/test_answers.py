@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from coevolve import Action, InfrastructureFault, Observation, Outcome, Sampling, Step, Task, UserError, hookimpl
-from coevolve.core import answers
-from coevolve.core.clock import Clock
-from coevolve.core.episodes import Limits, Roller
-from coevolve.core.evaluation import run_eval
-from coevolve.core.guard import Guard, tasks_of
+from coevolve.core.isolation import returned_values
+from coevolve.core.isolation.guard import Guard, tasks_of
+from coevolve.core.record.timing import Clock
+from coevolve.core.rollouts.evaluation import run_eval
+from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.testing import ScriptedOptions, ScriptedPolicy, Stockroom, StockroomOptions
 
 
@@ -80,9 +80,9 @@ CASES: list[tuple[str, Any, str]] = [
 def test_it_is_a_fault_of_that_rollout_alone(where: str, value: Any, fault: str) -> None:
     environment = Odd(where, value)
     policy = ScriptedPolicy(ScriptedOptions(lambda task, row: environment.script(task.solution)))
-    roller = Roller(environment, Limits(20, 20.0, 1), Clock())
-    groups = roller.roll(policy, environment.tasks("train")[:3], 2, Sampling(), 1)
-    roller.close()
+    runner = RolloutRunner(environment, RolloutLimits(20, 20.0, 1), Clock())
+    groups = runner.run(policy, environment.tasks("train")[:3], 2, Sampling(), 1)
+    runner.close()
     assert [group.scores for group in groups] == [(1.0, 1.0), (), (1.0, 1.0)]
     for trajectory in groups[1].trajectories:
         assert trajectory.outcome is Outcome.INFRASTRUCTURE_FAULT and trajectory.score is None
@@ -91,7 +91,7 @@ def test_it_is_a_fault_of_that_rollout_alone(where: str, value: Any, fault: str)
 
 @pytest.mark.parametrize("value", [1, 0.5, True, np.float32(0.5)])
 def test_any_number_is_a_score(value: Any) -> None:
-    assert answers.score(value) == float(value) and type(answers.score(value)) is float
+    assert returned_values.score(value) == float(value) and type(returned_values.score(value)) is float
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,14 @@
 
 import pytest
 
-from coevolve.core.clock import Clock, timed
+from coevolve.core.record.timing import Clock, timed
 
 
 @pytest.fixture
 def ticks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock that is one second further at each look."""
     now = iter(float(n) for n in range(1000))
-    monkeypatch.setattr("coevolve.core.clock.time.perf_counter", lambda: next(now))
+    monkeypatch.setattr("coevolve.core.record.timing.time.perf_counter", lambda: next(now))
 
 
 @pytest.mark.usefixtures("ticks")

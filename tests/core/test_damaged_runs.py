@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from coevolve import UserError, hookimpl
-from coevolve.core.checkpoints import SEAL, damage, seal
-from coevolve.core.run import resume
-from coevolve.core.show import show
+from coevolve.core.cli.show import show
+from coevolve.core.record.checkpoints import SEAL, damage, seal
+from coevolve.core.run.drive import resume
 
 
 class Notes:

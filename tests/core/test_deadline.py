@@ -6,8 +6,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from coevolve.core.deadline import DeadlinePool, Watch
 from coevolve.core.errors import InfrastructureFault
+from coevolve.core.isolation.deadlines import CallWatch, DeadlinePool
 
 
 def test_results_keep_their_order_and_exceptions_their_place() -> None:
@@ -45,7 +45,7 @@ def test_a_keyboard_interrupt_is_not_swallowed() -> None:
 
 
 def test_supervised_work_may_take_its_time_but_its_calls_may_not() -> None:
-    pool, watch = DeadlinePool(timeout=0.05), Watch()
+    pool, watch = DeadlinePool(timeout=0.05), CallWatch()
     never = threading.Event()
 
     def patient() -> str:
@@ -133,13 +133,13 @@ def test_an_interrupt_does_not_wait_for_supervised_work() -> None:
         never.wait()
 
     with pytest.raises(KeyboardInterrupt):
-        pool.supervise(work, Watch())
+        pool.supervise(work, CallWatch())
     never.set()
     pool.close()
 
 
 def test_a_call_that_was_given_up_does_not_end_the_watch_of_the_next_one() -> None:
-    watch = Watch()
+    watch = CallWatch()
     with ExitStack() as late:
         late.enter_context(watch.calling())
         watch.started = None  # given up

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from coevolve import InfrastructureFault, Observation, Outcome, Policy, Sampling, Task, TellsCompletions
-from coevolve.core.clock import Clock
-from coevolve.core.episodes import Limits, Roller
+from coevolve import InfrastructureFault, Observation, Outcome, Policy, Sampling, StreamsCompletions, Task
+from coevolve.core.record.timing import Clock
+from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.testing import ScriptedOptions, ScriptedPolicy, Stockroom, StockroomOptions
 
 SAMPLING = Sampling()
@@ -49,15 +49,15 @@ def solve(environment: Stockroom) -> ScriptedPolicy:
     return ScriptedPolicy(ScriptedOptions(lambda task, row: environment.script(task.solution)))
 
 
-def roller(environment: Stockroom, timeout: float = 20.0, max_completions: int = 20, workers: int = 1) -> Roller:
-    return Roller(environment, Limits(max_completions, timeout, workers), Clock())
+def runner(environment: Stockroom, timeout: float = 20.0, max_completions: int = 20, workers: int = 1) -> RolloutRunner:
+    return RolloutRunner(environment, RolloutLimits(max_completions, timeout, workers), Clock())
 
 
 @pytest.mark.parametrize("workers", [1, 4])
 def test_solutions_score_one_and_groups_keep_the_order(workers: int) -> None:
     environment = Stockroom(StockroomOptions())
     tasks = environment.tasks("train")[:5]
-    groups = roller(environment, workers=workers).roll(solve(environment), tasks, 3, SAMPLING, 7)
+    groups = runner(environment, workers=workers).run(solve(environment), tasks, 3, SAMPLING, 7)
     assert [group.task for group in groups] == list(tasks)
     for group in groups:
         assert group.scores == (1.0, 1.0, 1.0)
@@ -73,7 +73,7 @@ def test_solutions_score_one_and_groups_keep_the_order(workers: int) -> None:
 def test_an_environment_that_raises_is_an_infrastructure_fault_of_that_task_alone(where: str) -> None:
     tasks = Stockroom(StockroomOptions()).tasks("train")[:3]
     environment = Faulty(tasks[1].id, where, ValueError("burst pipe"))
-    groups = roller(environment).roll(solve(environment), tasks, 2, SAMPLING, 1)
+    groups = runner(environment).run(solve(environment), tasks, 2, SAMPLING, 1)
     assert groups[0].scores == groups[2].scores == (1.0, 1.0)
     assert groups[1].scores == () and groups[1].mean is None
     for trajectory in groups[1].trajectories:
@@ -88,7 +88,7 @@ def test_an_environment_that_raises_is_an_infrastructure_fault_of_that_task_alon
 def test_an_environment_that_never_answers_is_left_at_its_deadline(where: str) -> None:
     tasks = Stockroom(StockroomOptions()).tasks("train")[:2]
     environment = Faulty(tasks[0].id, where, None)
-    groups = roller(environment, timeout=0.1).roll(solve(environment), tasks, 1, SAMPLING, 1)
+    groups = runner(environment, timeout=0.1).run(solve(environment), tasks, 1, SAMPLING, 1)
     environment.never.set()
     assert groups[1].scores == (1.0,)
     assert groups[0].trajectories[0].outcome is Outcome.INFRASTRUCTURE_FAULT
@@ -98,7 +98,7 @@ def test_an_environment_that_never_answers_is_left_at_its_deadline(where: str) -
 def test_garbage_is_a_policy_fault_with_the_environments_score() -> None:
     environment = Stockroom(StockroomOptions())
     policy = ScriptedPolicy(ScriptedOptions(lambda task, row: ["__import__('os').system('true')"] * 50))
-    (group,) = roller(environment, max_completions=5).roll(policy, environment.tasks("train")[:1], 2, SAMPLING, 1)
+    (group,) = runner(environment, max_completions=5).run(policy, environment.tasks("train")[:1], 2, SAMPLING, 1)
     assert group.scores == (0.0, 0.0)
     for trajectory in group.trajectories:
         assert trajectory.outcome is Outcome.POLICY_FAULT
@@ -112,7 +112,7 @@ def test_a_full_context_is_a_policy_fault() -> None:
         def complete(self, conversations: Sequence[Any], sampling: Sampling) -> list[str | None]:
             return [None for _ in conversations]
 
-    (group,) = roller(environment).roll(Full(ScriptedOptions()), environment.tasks("train")[:1], 1, SAMPLING, 1)
+    (group,) = runner(environment).run(Full(ScriptedOptions()), environment.tasks("train")[:1], 1, SAMPLING, 1)
     assert group.trajectories[0].fault == "no room left in the context"
     assert group.trajectories[0].outcome is Outcome.POLICY_FAULT and group.scores == (0.0,)
 
@@ -125,7 +125,7 @@ def test_a_score_outside_the_unit_interval_is_a_fault_of_the_environment() -> No
             return episode
 
     environment = Odd(StockroomOptions())
-    (group,) = roller(environment).roll(solve(environment), environment.tasks("train")[:1], 1, SAMPLING, 1)
+    (group,) = runner(environment).run(solve(environment), environment.tasks("train")[:1], 1, SAMPLING, 1)
     assert group.trajectories[0].fault == "score: ValueError: 7.0 is not in [0, 1]"
     assert group.scores == ()
 
@@ -139,7 +139,7 @@ def test_an_engine_that_fails_ends_the_rollout_and_closes_the_episodes() -> None
             raise RuntimeError("engine is down")
 
     with pytest.raises(RuntimeError, match="engine is down"):
-        roller(environment).roll(Down(ScriptedOptions()), tasks, 2, SAMPLING, 1)
+        runner(environment).run(Down(ScriptedOptions()), tasks, 2, SAMPLING, 1)
     assert len(environment.closed) == 4
 
 
@@ -161,10 +161,10 @@ def test_waves_and_shares_change_no_group(wave: int) -> None:
             return super().complete(conversations, sampling)
 
     policy = Counting(ScriptedOptions(script))
-    whole = roller(environment).roll(policy, tasks, 3, SAMPLING, 7)
+    whole = runner(environment).run(policy, tasks, 3, SAMPLING, 7)
     at_once.clear()
-    limited = Roller(environment, Limits(20, 20.0, 1, wave), Clock())
-    assert limited.roll(policy, tasks, 3, SAMPLING, 7) == whole
+    limited = RolloutRunner(environment, RolloutLimits(20, 20.0, 1, wave), Clock())
+    assert limited.run(policy, tasks, 3, SAMPLING, 7) == whole
     assert max(at_once) == min(wave, 9)
     parts = [limited.part(policy, tasks, 3, SAMPLING, 7, numbers) for numbers in (range(0, 4), range(4, 4), range(4, 9))]
     assert limited.grouped(tasks, 3, 7, [t for part in parts for t in part]) == whole
@@ -178,7 +178,7 @@ class Telling(ScriptedPolicy):
         super().__init__(options)
         self.between = between
 
-    def complete_telling(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[Any]:
+    def complete_streaming(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[Any]:
         texts = []
         for n in reversed(range(len(conversations))):
             (text,) = self.complete([conversations[n]], sampling)
@@ -214,10 +214,10 @@ def test_a_text_is_carried_out_while_others_are_still_written() -> None:
 
     options = ScriptedOptions(lambda task, row: environment.script(task.solution) if row % 4 else ("nonsense",))
     policy: Policy = Telling(options, between)
-    assert isinstance(policy, TellsCompletions) and not isinstance(ScriptedPolicy(options), TellsCompletions)
-    groups = roller(Seen(StockroomOptions()), workers=2).roll(policy, tasks, 4, SAMPLING, 7)
+    assert isinstance(policy, StreamsCompletions) and not isinstance(ScriptedPolicy(options), StreamsCompletions)
+    groups = runner(Seen(StockroomOptions()), workers=2).run(policy, tasks, 4, SAMPLING, 7)
     assert waited and all(waited), "a step is done before the completions are"
-    assert groups == roller(environment).roll(ScriptedPolicy(options), tasks, 4, SAMPLING, 7)
+    assert groups == runner(environment).run(ScriptedPolicy(options), tasks, 4, SAMPLING, 7)
 
 
 @pytest.mark.parametrize("error", [ValueError("burst pipe"), None])
@@ -227,7 +227,7 @@ def test_faults_of_told_texts_land_where_those_of_others_do(error: Exception | N
     for kind in (ScriptedPolicy, Telling):
         environment = Faulty(tasks[1].id, "step", error)
         policy = kind(solve(environment).options)
-        made.append(roller(environment, timeout=20.0 if error else 0.1).roll(policy, tasks, 2, SAMPLING, 1))
+        made.append(runner(environment, timeout=20.0 if error else 0.1).run(policy, tasks, 2, SAMPLING, 1))
         environment.never.set()
         assert sorted(environment.closed) == sorted(task.id for task in tasks for _ in range(2))
     assert made[0] == made[1]
@@ -240,14 +240,14 @@ def test_what_a_telling_policy_does_not_tell_is_taken_from_its_answer() -> None:
     task = environment.tasks("train")[0]
 
     class Mixed(ScriptedPolicy):
-        def complete_telling(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[Any]:
+        def complete_streaming(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[Any]:
             texts: list[Any] = list(self.complete(conversations, sampling))
             if len(texts) == 4:
                 texts[0], texts[1] = None, InfrastructureFault("no answer")
             tell(len(texts) - 1, texts[-1])
             return texts
 
-    (group,) = roller(environment).roll(Mixed(ScriptedOptions(lambda t, row: environment.script(t.solution))), [task], 4, SAMPLING, 1)
+    (group,) = runner(environment).run(Mixed(ScriptedOptions(lambda t, row: environment.script(t.solution))), [task], 4, SAMPLING, 1)
     outcomes = [t.outcome for t in group.trajectories]
     assert outcomes == [Outcome.POLICY_FAULT, Outcome.INFRASTRUCTURE_FAULT, Outcome.COMPLETED, Outcome.COMPLETED]
     assert [t.score for t in group.trajectories[2:]] == [1.0, 1.0]
@@ -263,9 +263,9 @@ def test_an_engine_that_fails_after_telling_leaves_nothing_under_way(stuck: bool
             raise RuntimeError("engine is down")
 
     policy = Telling(ScriptedOptions(lambda task, row: environment.script(task.solution)), fail)
-    pool = roller(environment, timeout=0.1 if stuck else 20.0)
+    pool = runner(environment, timeout=0.1 if stuck else 20.0)
     with pytest.raises(RuntimeError, match="engine is down"):
-        pool.roll(policy, tasks, 1, SAMPLING, 1)
+        pool.run(policy, tasks, 1, SAMPLING, 1)
     assert len(environment.closed) == 3
-    assert pool.roll(solve(environment), tasks[:2], 1, SAMPLING, 1)[0].scores == (1.0,), "the roller goes on"
+    assert pool.run(solve(environment), tasks[:2], 1, SAMPLING, 1)[0].scores == (1.0,), "the runner goes on"
     environment.never.set()

@@ -13,11 +13,11 @@ import pytest
 from rich.console import Console
 
 from coevolve import Outcome, RolloutGroup, Task, Trajectory, UserError, hookimpl
-from coevolve.core.evaluation import arms, evaluate, run_eval
-from coevolve.core.evaluation_report import Estimate, render_table
-from coevolve.core.show import show
-from coevolve.core.summary import shares
-from coevolve.core.why import why
+from coevolve.core.cli.show import show
+from coevolve.core.cli.why import why
+from coevolve.core.record.summary import shares
+from coevolve.core.rollouts.evaluation import arms, evaluate, run_eval
+from coevolve.core.rollouts.evaluation_report import Estimate, render_table
 from coevolve.testing import Stockroom, TabularPolicy, make_task
 
 
@@ -154,7 +154,7 @@ def test_estimates_over_tasks_leave_out_what_has_no_score(
         environment = Stockroom(Stockroom.Options())
         asked = 0
 
-        def roll(self, policy: Any, tasks: Any, count: int, sampling: Any, iteration: int) -> list[RolloutGroup]:
+        def run(self, policy: Any, tasks: Any, count: int, sampling: Any, iteration: int) -> list[RolloutGroup]:
             first, self.asked = self.asked * count, self.asked + 1
             return [
                 RolloutGroup(task, 0, tuple(made(task.id, score) for score in row[first : first + count]))
@@ -165,8 +165,8 @@ def test_estimates_over_tasks_leave_out_what_has_no_score(
         outcome = Outcome.INFRASTRUCTURE_FAULT if score is None else Outcome.COMPLETED
         return Trajectory(task, 0, 0, ({"role": "user", "content": "q"},), (), outcome, score)
 
-    roller: Any = Table()
-    report = evaluate(roller, TabularPolicy(TabularPolicy.Options()), tasks, "sampled", config, samples=samples, seeds=seeds)
+    runner: Any = Table()
+    report = evaluate(runner, TabularPolicy(TabularPolicy.Options()), tasks, "sampled", config, samples=samples, seeds=seeds)
     for found, wanted in ((report.average, average), (report.best, best)):
         assert found.mean == pytest.approx(wanted.mean)
         assert found.error == (None if wanted.error is None else pytest.approx(wanted.error))

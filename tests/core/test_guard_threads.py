@@ -4,7 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from coevolve import InfrastructureFault, Task
-from coevolve.core.guard import Guard
+from coevolve.core.isolation.guard import Guard
 from coevolve.testing import Stockroom
 
 

@@ -9,10 +9,10 @@ import pytest
 from attrs import frozen
 
 from coevolve import CandidateTask, Environment, Feedback, InfrastructureFault, Task, hookimpl
-from coevolve.core.deadline import Limit
-from coevolve.core.evaluation import run_eval
-from coevolve.core.guard import Guard
-from coevolve.core.run import resume
+from coevolve.core.isolation.deadlines import TimeLimit
+from coevolve.core.isolation.guard import Guard
+from coevolve.core.rollouts.evaluation import run_eval
+from coevolve.core.run.drive import resume
 from coevolve.testing import Stockroom
 
 NEVER = threading.Event()
@@ -105,7 +105,7 @@ def test_the_run_that_it_hung_in_can_be_made_longer(runs: Any, folder: Path) -> 
 
 
 def test_one_that_came_back_is_asked_again() -> None:
-    guard = Guard(Stockroom(Stockroom.Options()), 20.0, limit=Limit(0.2, "too slow"))
+    guard = Guard(Stockroom(Stockroom.Options()), 20.0, limit=TimeLimit(0.2, "too slow"))
     gate, left = threading.Event(), threading.Event()
 
     def slow() -> Iterator[int]:

@@ -8,8 +8,8 @@ import attrs
 import pytest
 
 from coevolve import TeacherCall, Unsent, UserError
-from coevolve.core.journal import StoreJournal
-from coevolve.core.store import Store
+from coevolve.core.record.store import Store
+from coevolve.core.record.teacher_calls import StoreJournal
 
 ASKED: Mapping[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "why?"}]}
 

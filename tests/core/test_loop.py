@@ -10,8 +10,8 @@ import pytest
 from filelock import FileLock
 
 from coevolve import CandidateTask, CoevolveError, RolloutGroup, Signal, Task, TooManyFaults, UserError, Verdict, hookimpl
-from coevolve.core.run import resume
-from coevolve.core.store import Store
+from coevolve.core.record.store import Store
+from coevolve.core.run.drive import resume
 from coevolve.testing import Stockroom, TabularTrainer
 
 TABLES = ("tasks", "pools", "groups", "trajectories", "signals", "candidates", "verdicts", "metrics", "evaluations", "checkpoints")

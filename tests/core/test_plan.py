@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevolve import UserError
-from coevolve.core import plan as planning
-from coevolve.core.cli import main
-from coevolve.core.config import load_config
+from coevolve.core.cli import plan as planning
+from coevolve.core.cli.main import main
+from coevolve.core.cli.plan import Machine, Plan, plan, shape
 from coevolve.core.cost import step
 from coevolve.core.memory import BFLOAT16, Shape, Workload, estimate
-from coevolve.core.plan import Machine, Plan, plan, shape
 from coevolve.core.registry import Registry, load_plugins
+from coevolve.core.settings.config import load_config
 from coevolve.plugins.policies import models
 
 HERE = Machine("no GPU, main memory", 25 * 10**9)
@@ -272,7 +272,7 @@ def test_shapes_are_read_off_the_config_alone(tmp_path: Path) -> None:
     """The desk's policy has a file of weights to count; a copy of its config without them gives the same."""
     from safetensors import safe_open
 
-    package = Path(planning.__file__).parents[1] / "environments" / "desk" / "policy"
+    package = Path(planning.__file__).parents[2] / "environments" / "desk" / "policy"
     with safe_open(package / "model.safetensors", framework="np") as file:
         weights = sum(file.get_tensor(name).size for name in file.keys())  # noqa: SIM118 - it is no mapping
     config = (package / "config.json").read_text()

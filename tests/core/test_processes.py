@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevolve import CoevolveError, UserError
-from coevolve.core.processes import Ranks
-from coevolve.core.stopping import follows, launched
+from coevolve.core.run.exit_codes import follows, launched
+from coevolve.core.run.ranks import Ranks
 
 
 def ranks(rank: int, size: int) -> Ranks:
@@ -49,10 +49,10 @@ def test_a_launcher_that_started_one_process_of_several_is_told(monkeypatch: pyt
     ],
 )
 def test_a_lost_process_is_one_line(text: str, told: str) -> None:
-    with pytest.raises(CoevolveError, match=told), ranks(3, 4).together():
+    with pytest.raises(CoevolveError, match=told), ranks(3, 4).connected():
         raise RuntimeError(text)
 
 
 def test_other_errors_keep_their_words() -> None:
-    with pytest.raises(RuntimeError, match="size mismatch"), ranks(0, 2).together():
+    with pytest.raises(RuntimeError, match="size mismatch"), ranks(0, 2).connected():
         raise RuntimeError("size mismatch, 2 and 3")

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from coevolve import UserError
-from coevolve.core.config import load_config
-from coevolve.core.resuming import check_changes
-from coevolve.core.run import resume
+from coevolve.core.run.drive import resume
+from coevolve.core.run.resume_rules import check_changes
+from coevolve.core.settings.config import load_config
 from coevolve.testing import Stockroom, TabularTrainer
 
 

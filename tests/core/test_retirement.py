@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevolve import Attempt, History, Task, TaskPool, hookimpl
-from coevolve.core.retirement import Retirement, active, resting
-from coevolve.core.run import resume
-from coevolve.core.store import Store
+from coevolve.core.record.store import Store
+from coevolve.core.rollouts.resting_tasks import Retirement, active, resting
+from coevolve.core.run.drive import resume
 
 
 def pool(count: int) -> TaskPool:

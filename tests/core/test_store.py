@@ -24,7 +24,7 @@ from coevolve import (
     UserError,
     Verdict,
 )
-from coevolve.core.store import Store, from_json, to_json
+from coevolve.core.record.store import Store, from_json, to_json
 
 TASK = Task("t1", "desk", "do it", "intent", (Action("a.b", {"x": [1, None, "é\ud800"]}, 1),), {"n": {"k": 1.5}}, Origin("seed", 0))
 

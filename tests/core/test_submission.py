@@ -8,10 +8,10 @@ import pytest
 
 from coevolve import Episode, HasLeaderboard, Outcome, Rolls, Task, UserError, hookimpl
 from coevolve.core import leaderboard
-from coevolve.core.cli import main
-from coevolve.core.config import Config
+from coevolve.core.cli.main import main
 from coevolve.core.leaderboard import submit
 from coevolve.core.registry import Registry
+from coevolve.core.settings.config import Config
 from coevolve.testing import Stockroom
 
 

@@ -19,8 +19,8 @@ from coevolve import (
     UserError,
     Verdict,
 )  # fmt: skip
-from coevolve.core.store import Store
-from coevolve.core.why import why
+from coevolve.core.cli.why import why
+from coevolve.core.record.store import Store
 from coevolve.testing import make_task, make_trajectory
 
 

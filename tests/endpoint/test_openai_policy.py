@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from coevolve import Action, InfrastructureFault, Sampling, Task, UserError
-from coevolve.core.clock import Clock
-from coevolve.core.episodes import Limits, Roller
+from coevolve.core.record.timing import Clock
+from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.endpoint import Pace, ToolCall
 from coevolve.plugins.policies.openai import OpenAIOptions, OpenAIPolicy
 from coevolve.plugins.policies.tool_calls import UNANSWERED, Turn, as_text, native, plain
@@ -311,10 +311,10 @@ def test_whole_episodes_with_lost_calls_have_no_score_and_no_more(rude: Any, no_
         return rude.Reply("", status=500) if query == tasks[2].query else scripts[query][turn]
 
     rude.answer = answer
-    roller = Roller(room, Limits(), Clock())
+    runner = RolloutRunner(room, RolloutLimits(), Clock())
     asked = policy(rude, retries=1)
-    groups = roller.roll(asked, tasks, 2, Sampling(), 0)
-    roller.close()
+    groups = runner.run(asked, tasks, 2, Sampling(), 0)
+    runner.close()
     assert [group.mean for group in groups] == [1.0, 1.0, None, 1.0, 1.0, 1.0]
     assert all("policy: InfrastructureFault: HTTP 500" in (t.fault or "") for t in groups[2].trajectories)
 
@@ -382,12 +382,12 @@ def test_an_answer_is_told_as_it_arrives(rude: Any) -> None:
         assert talks[n].messages[-1]["content"] == text
         first_is_there.set()
 
-    assert asked.complete_telling(talks, Sampling(), tell) == ["slow", "quick"]
+    assert asked.complete_streaming(talks, Sampling(), tell) == ["slow", "quick"]
     assert told == [(1, "quick"), (0, "slow")]
 
 
 def test_what_is_no_text_is_not_told(rude: Any) -> None:
     rude.answer = lambda request: rude.Reply(status=500)
     told: list[int] = []
-    (fault,) = policy(rude, retries=0).complete_telling(talk(policy(rude)), Sampling(), lambda n, text: told.append(n))
+    (fault,) = policy(rude, retries=0).complete_streaming(talk(policy(rude)), Sampling(), lambda n, text: told.append(n))
     assert isinstance(fault, InfrastructureFault) and told == []

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from coevolve import hookimpl
-from coevolve.core.config import Config, load_config
 from coevolve.core.registry import Registry, load_plugins
-from coevolve.core.remote import placed
-from coevolve.core.run import start
+from coevolve.core.run.drive import start
+from coevolve.core.settings.config import Config, load_config
+from coevolve.core.workers.remote_environment import placed_environment
 from coevolve.testing import Stockroom, TabularPolicy, TabularTrainer
 
 MORTAL = '''
@@ -117,7 +117,7 @@ class Mortals:
     def placed(self, *sets: str) -> Iterator[Any]:
         """The environment where the executor of `sets` does its work."""
         registry = self.registry()
-        with placed(self.config(registry, *sets), registry) as environment:
+        with placed_environment(self.config(registry, *sets), registry) as environment:
             yield environment
 
     def run(self, folder: Path, *sets: str, plugins: tuple[object, ...] = ()) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from typing import Any, cast
 import pytest
 
 from coevolve import CoevolveError, HasProvenance, InfrastructureFault, TooManyFaults, UserError, hookimpl
-from coevolve.core.evaluation import run_eval
-from coevolve.core.remote import RemoteEnvironment
+from coevolve.core.rollouts.evaluation import run_eval
+from coevolve.core.workers.remote_environment import RemoteEnvironment
 from coevolve.testing import Stockroom, check_environment
 
 PROCESSES = ("executor.name=processes", "executor.workers=2")
@@ -48,11 +48,11 @@ def test_a_worker_killed_from_outside_while_its_episode_waits(mortals: Any) -> N
         texts = environment.script(task.solution)
         with environment.open(task) as episode, Stockroom(Stockroom.Options()).open(task) as plain:
             for text in texts:
-                os.kill(episode._seat.station.hello.pid, signal.SIGKILL)
+                os.kill(episode._placement.slot.hello.pid, signal.SIGKILL)
                 assert episode.step(text) == plain.step(text)
                 assert episode.state() == plain.state()
             assert episode.score() == 1.0
-        assert len(environment.crew.lost()) == len(texts)
+        assert len(environment.pool.lost()) == len(texts)
 
 
 def test_snapshots_outlive_their_worker(mortals: Any) -> None:
@@ -64,7 +64,7 @@ def test_snapshots_outlive_their_worker(mortals: Any) -> None:
             early, states = episode.snapshot(), [episode.state()]
             episode.step(texts[1])
             states.append(episode.state())
-            os.kill(episode._seat.station.hello.pid, signal.SIGKILL)
+            os.kill(episode._placement.slot.hello.pid, signal.SIGKILL)
             later = episode.snapshot()
             for mark, state in ((early, states[0]), (later, states[1]), (early, states[0])):
                 episode.restore(mark)
@@ -93,7 +93,7 @@ def test_a_call_that_hangs_is_stopped_with_its_worker_and_is_an_infrastructure_f
             episode.step(texts[0])
             with pytest.raises(InfrastructureFault, match=r"^no answer within 0\.3 s$"):
                 episode.step(texts[1])
-        assert environment.crew.lost() == ["stopped after 0.3 s without an answer"]
+        assert environment.pool.lost() == ["stopped after 0.3 s without an answer"]
 
 
 def test_an_episode_that_kills_every_worker_is_a_fault_after_the_bound(mortals: Any, markers: Any) -> None:
@@ -115,11 +115,14 @@ def test_what_the_environment_raises_reads_the_same_as_in_this_process(mortals: 
         assert type(raised.value).__name__ == "LookupError" and "On the worker:" in raised.value.__notes__[0]
         with pytest.raises(InfrastructureFault, match=r"it tried to end the program \(SystemExit\(3\)\)"):
             episode.step("leave")
-        assert episode.score() == 0.0 and environment.crew.lost() == []
+        assert episode.score() == 0.0 and environment.pool.lost() == []
 
 
 def test_an_environment_that_cannot_be_made_is_the_users_error(mortals: Any) -> None:
-    with pytest.raises(UserError, match="mortal needs its data: fetch it"), mortals.placed(*PROCESSES, "environment.refuses=true"):
+    with (
+        pytest.raises(UserError, match="mortal needs its data: fetch it"),
+        mortals.placed(*PROCESSES, "environment.refuses=true"),
+    ):
         raise AssertionError("never reached")
 
 
@@ -174,13 +177,13 @@ def coevolve_environments():
 """
 ENTRY_POINT = """
 import sys
-from coevolve.core.config import load_config
+from coevolve.core.settings.config import load_config
 from coevolve.core.registry import load_plugins
-from coevolve.core.remote import placed
+from coevolve.core.workers.remote_environment import placed_environment
 registry = load_plugins()
 config = load_config(registry, sets=["environment.name=elsewhere", "executor.name=processes", "executor.workers=1"])
-with placed(config, registry) as environment:
-    print(len(environment.tasks("train")), environment.crew.hello().pid)
+with placed_environment(config, registry) as environment:
+    print(len(environment.tasks("train")), environment.pool.hello().pid)
 """
 
 
@@ -200,13 +203,13 @@ def test_an_entry_points_environment_needs_no_registration_on_workers(tmp_path: 
 ORPHAN = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[1])
-from coevolve.core.config import load_config
+from coevolve.core.settings.config import load_config
 from coevolve.core.registry import load_plugins
-from coevolve.core.remote import placed
+from coevolve.core.workers.remote_environment import placed_environment
 registry = load_plugins(only=["coevolve.*"])
-with placed(load_config(registry, sets=["executor.name=processes"]), registry) as environment:
+with placed_environment(load_config(registry, sets=["executor.name=processes"]), registry) as environment:
     environment.splits()
-    print(*[s.hello.pid for s in environment.crew.stations if s.ready], flush=True)
+    print(*[s.hello.pid for s in environment.pool.slots if s.ready], flush=True)
     os.kill(os.getpid(), int(sys.argv[2]))
     signal.pause()
 """
@@ -232,9 +235,9 @@ def test_an_environment_that_only_workers_cannot_import_is_one_line(mortals: Any
         "if os.environ['HERE'] != str(os.getpid()):\n    raise RuntimeError('import\\nbang')\n"
         "class Bang(Stockroom):\n    name = 'bang'\n"
     )
-    from coevolve.core.config import load_config
     from coevolve.core.registry import load_plugins
-    from coevolve.core.remote import placed
+    from coevolve.core.settings.config import load_config
+    from coevolve.core.workers.remote_environment import placed_environment
 
     banging = importlib.import_module("banging")
 
@@ -246,7 +249,7 @@ def test_an_environment_that_only_workers_cannot_import_is_one_line(mortals: Any
     registry = load_plugins(extra=[Plugin()])
     config = load_config(registry, sets=["environment.name=bang", *PROCESSES])
     words = r"environment 'bang' cannot be made in a worker of executor 'processes' \(RuntimeError: import bang\): .*executor\.name=threads"
-    with pytest.raises(UserError, match=words) as caught, placed(config, registry):
+    with pytest.raises(UserError, match=words) as caught, placed_environment(config, registry):
         pass
     assert "\n" not in str(caught.value)
 

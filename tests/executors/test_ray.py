@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from coevolve import UserError
-from coevolve.core.config import load_config
 from coevolve.core.registry import load_plugins
-from coevolve.core.remote import placed
+from coevolve.core.settings.config import load_config
+from coevolve.core.workers.remote_environment import placed_environment
 
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="the extra ray is not installed: 290 MB for one executor")
 
@@ -85,7 +85,7 @@ def test_without_ray_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPa
     before = signal.getsignal(signal.SIGTERM)
     with (
         pytest.raises(UserError, match=r"pip install 'coevolve\[ray\]'"),
-        placed(load_config(registry, sets=["executor.name=ray"]), registry),
+        placed_environment(load_config(registry, sets=["executor.name=ray"]), registry),
     ):
         raise AssertionError("never reached")
     assert signal.getsignal(signal.SIGTERM) is before

@@ -69,7 +69,12 @@ def test_the_wheel_holds_the_whole_package_and_nothing_else(wheel: Path) -> None
     names = set(contents(wheel))
     shipped = {name for name in names if ".dist-info/" not in name}
     assert shipped == tracked()
-    assert {"coevolve/py.typed", "coevolve/__main__.py", "coevolve/core/recipes/desk.toml", "coevolve/testing/__init__.py"} <= shipped
+    assert {
+        "coevolve/py.typed",
+        "coevolve/__main__.py",
+        "coevolve/core/settings/recipes/desk.toml",
+        "coevolve/testing/__init__.py",
+    } <= shipped
     assert f"coevolve-{VERSION}.dist-info/licenses/LICENSE" in names
 
 
@@ -77,7 +82,7 @@ def test_the_source_archive_holds_what_building_and_testing_need(built: Path) ->
     with tarfile.open(built / f"coevolve-{VERSION}.tar.gz") as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"pyproject.toml", "README.md", "LICENSE", "constraints.txt", "docs/plugins.md", "tests/packaging/test_layout.py"} <= names
-    assert {"examples/coevolve-stubborn/pyproject.toml", "core/recipes/desk.toml", "src/coevolve/__init__.py"} <= names
+    assert {"examples/coevolve-stubborn/pyproject.toml", "core/settings/recipes/desk.toml", "src/coevolve/__init__.py"} <= names
     assert not [name for name in names if name.startswith(tuple(f"src/coevolve/{folder}" for folder in FOLDERS))]
     assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc")]
 
@@ -106,7 +111,7 @@ def test_the_installed_wheel_is_coevolve_alone(installed: Path, tmp_path: Path) 
 
 
 def test_the_installed_wheel_has_its_recipes_and_command(installed: Path, tmp_path: Path) -> None:
-    code = f"import sys; sys.path.insert(0, {str(installed)!r}); from coevolve.core.cli import main; sys.exit(main(['recipes']))"
+    code = f"import sys; sys.path.insert(0, {str(installed)!r}); from coevolve.core.cli.main import main; sys.exit(main(['recipes']))"
     assert run("-c", code, cwd=tmp_path).startswith("appworld-smoke: ")
     assert (installed / "bin" / "coevolve").is_file()
 

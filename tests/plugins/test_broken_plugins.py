@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from coevolve import UserError
-from coevolve.core.cli import main
+from coevolve.core.cli.main import main
 from coevolve.core.registry import load_plugins
 
 GOOD = """

@@ -10,7 +10,7 @@ HEAVY = ("torch", "transformers", "trl", "datasets", "numpy", "peft", "accelerat
 
 PROBE = """
 import contextlib, io, json, sys
-from coevolve.core.cli import main
+from coevolve.core.cli.main import main
 with contextlib.redirect_stdout(io.StringIO()):
     code = main(json.loads(sys.argv[1]))
 print(json.dumps([code, sorted(name for name in json.loads(sys.argv[2]) if name in sys.modules)]))
@@ -26,5 +26,5 @@ def test_a_command_that_trains_nothing_is_light(arguments: list[str]) -> None:
 
 
 def test_the_public_names_are_light() -> None:
-    code = f"import coevolve, sys; print([n for n in {HEAVY!r} + ('typer', 'rich', 'coevolve.core.cli') if n in sys.modules])"
+    code = f"import coevolve, sys; print([n for n in {HEAVY!r} + ('typer', 'rich', 'coevolve.core.cli.main') if n in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120).stdout == "[]\n"

@@ -11,12 +11,12 @@ import pytest
 import tomli_w
 
 from coevolve import Checkable, NeedsEnvironment, UserError
-from coevolve.core.config import Config, load_config
+from coevolve.core.cli.plan import plan
 from coevolve.core.contracts import KINDS
-from coevolve.core.plan import plan
 from coevolve.core.registry import Registry, load_plugins
-from coevolve.core.run import RunSettings
-from coevolve.core.strict import Misfit, structure
+from coevolve.core.run.drive import RunSettings
+from coevolve.core.settings.config import Config, load_config
+from coevolve.core.settings.toml_to_attrs import SettingError, structure
 
 REGISTRY = load_plugins(only=["coevolve.*"])
 NAN, INF = float("nan"), float("inf")
@@ -89,7 +89,7 @@ def test_an_option_is_refused_in_a_line_or_makes_a_component(
         try:
             part = component(structure(nested(path, value), component.Options, kind))
             used(kind, part, tmp_path)
-        except Misfit as misfit:
+        except SettingError as misfit:
             refused = misfit.text
         except UserError as error:
             refused = str(error)

@@ -88,9 +88,9 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 from coevolve import hookimpl
-from coevolve.core.config import load_config
+from coevolve.core.settings.config import load_config
 from coevolve.core.registry import load_plugins
-from coevolve.core.run import start
+from coevolve.core.run.drive import start
 from coevolve.testing import Stockroom, TabularPolicy, TabularTrainer
 
 table = SimpleNamespace(

@@ -287,6 +287,6 @@ def test_each_text_is_told_when_it_has_ended(tiny: Any) -> None:
         lengths.append(sum(conversations[n].mask))
         assert conversations[n].messages[-1] == {"role": "assistant", "content": text}
 
-    texts = policy.complete_telling(conversations, Sampling(1.0, 30, 0), tell)
+    texts = policy.complete_streaming(conversations, Sampling(1.0, 30, 0), tell)
     assert lengths == sorted(lengths) and len(set(lengths)) > 3
     assert dict(told) == dict(enumerate(texts[:12])) and len(told) == 12 and texts[12] is None

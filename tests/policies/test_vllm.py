@@ -168,7 +168,7 @@ class Loop:
         made = [Trajectory(f"t{n // 2}", iteration, n % 2, (), (), Outcome.COMPLETED, n % 2, tokens=t) for n, t in enumerate(told)]
         return [RolloutGroup(Task(f"t{g}", "none", "q"), iteration, tuple(made[2 * g : 2 * g + 2])) for g in range(2)]
 
-    def after(self, iteration: int, metrics: dict[str, float]) -> bool:
+    def finish_iteration(self, iteration: int, metrics: dict[str, float]) -> bool:
         self.iteration = iteration
         self.metrics.append(metrics)
         return False

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from coevolve.core.journal import StoreJournal
+from coevolve.core.record.teacher_calls import StoreJournal
 from coevolve.synthesizers.teacher.asking import Asking
 from coevolve.synthesizers.teacher.options import TeacherOptions
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from attrs import define
 
-from coevolve.core.journal import StoreJournal
-from coevolve.core.store import Store
+from coevolve.core.record.store import Store
+from coevolve.core.record.teacher_calls import StoreJournal
 
 
 @pytest.fixture(autouse=True)

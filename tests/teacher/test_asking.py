@@ -7,7 +7,7 @@ import pytest
 from asked import SCHEMA, ask, faults, made, one
 
 from coevolve import UserError
-from coevolve.core.journal import StoreJournal
+from coevolve.core.record.teacher_calls import StoreJournal
 from coevolve.synthesizers.teacher.asking import Asking, BudgetSpent, TeacherFault
 from coevolve.synthesizers.teacher.options import TeacherOptions
 

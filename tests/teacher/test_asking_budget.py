@@ -9,7 +9,7 @@ import attrs
 import pytest
 from asked import ask, faults, made
 
-from coevolve.core.journal import StoreJournal
+from coevolve.core.record.teacher_calls import StoreJournal
 from coevolve.synthesizers.teacher.asking import ESTIMATED, Asking, BudgetSpent
 
 

@@ -9,7 +9,7 @@ import pytest
 from asked import SCHEMA, ask, faults, made, one
 
 from coevolve import InfrastructureFault
-from coevolve.core.journal import StoreJournal
+from coevolve.core.record.teacher_calls import StoreJournal
 from coevolve.endpoint import client
 from coevolve.synthesizers.teacher.asking import Asking, BudgetSpent, EndpointDown, TeacherFault
 

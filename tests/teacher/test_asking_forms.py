@@ -8,7 +8,7 @@ import pytest
 from asked import SCHEMA, ask, made, one
 from rude_server import Reply
 
-from coevolve.core.journal import StoreJournal
+from coevolve.core.record.teacher_calls import StoreJournal
 from coevolve.synthesizers.teacher.asking import Asking, TeacherFault
 from coevolve.synthesizers.teacher.options import TeacherOptions
 

@@ -11,7 +11,7 @@ import pytest
 from asked import KEY, faults, made, one
 
 from coevolve import Unsent
-from coevolve.core.journal import StoreJournal
+from coevolve.core.record.teacher_calls import StoreJournal
 from coevolve.synthesizers.teacher import options as options_module
 from coevolve.synthesizers.teacher.asking import Asking, TeacherFault
 from coevolve.synthesizers.teacher.options import TeacherOptions

@@ -7,7 +7,7 @@ import pytest
 from asked import ask, made, one
 
 from coevolve import TooManyFaults
-from coevolve.core.journal import StoreJournal
+from coevolve.core.record.teacher_calls import StoreJournal
 from coevolve.synthesizers.teacher.asking import Asking, EndpointDown, TeacherFault
 
 

@@ -127,7 +127,7 @@ def test_growing_waits_are_bounded(failures: int) -> None:
 
 def test_listing_plugins_imports_no_teacher_library() -> None:
     code = (
-        "import contextlib, io, json, sys\nfrom coevolve.core.cli import main\nout = io.StringIO()\n"
+        "import contextlib, io, json, sys\nfrom coevolve.core.cli.main import main\nout = io.StringIO()\n"
         "with contextlib.redirect_stdout(out):\n    code = main(['plugins'])\n"
         "names = ('openai', 'httpx2', 'json_repair', 'jsonschema')\n"
         "print(json.dumps([code, 'coevolve.synthesizers.teacher' in sys.modules, [n for n in names if n in sys.modules]]))"

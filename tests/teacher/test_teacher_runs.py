@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from coevolve import Action, Conversation, Message, Sampling, Task, TooManyFaults, UserError, hookimpl
-from coevolve.core.config import load_config
 from coevolve.core.registry import Registry, load_plugins
-from coevolve.core.run import resume, start
+from coevolve.core.run.drive import resume, start
+from coevolve.core.settings.config import load_config
 from coevolve.testing import Stockroom, TabularPolicy, TabularTrainer
 from coevolve.testing.learner import Talk
 from coevolve.testing.stockroom import ITEMS, PEOPLE, World

@@ -6,8 +6,8 @@ import attrs
 import pytest
 
 from coevolve import Outcome, Policy, RolloutGroup, Sampling, UserError
-from coevolve.core.clock import Clock
-from coevolve.core.episodes import Limits, Roller
+from coevolve.core.record.timing import Clock
+from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.testing import (
     ScriptedOptions,
     ScriptedPolicy,
@@ -21,7 +21,7 @@ from coevolve.testing import (
 from coevolve.testing.learner import skills
 
 ROOM = Stockroom(StockroomOptions())
-LIMITS = Limits(max_completions=20)
+LIMITS = RolloutLimits(max_completions=20)
 
 
 @attrs.define
@@ -40,11 +40,11 @@ class Run:
 
     def rollout(self, policy: Policy, iteration: int) -> list[RolloutGroup]:
         tasks = ROOM.tasks("train")[: self.batch]
-        groups = Roller(ROOM, LIMITS, Clock()).roll(policy, tasks, self.rollouts, Sampling(seed=iteration), iteration)
+        groups = RolloutRunner(ROOM, LIMITS, Clock()).run(policy, tasks, self.rollouts, Sampling(seed=iteration), iteration)
         self.successes.append(sum(group.mean or 0.0 for group in groups) / len(groups))
         return groups
 
-    def after(self, iteration: int, metrics: dict[str, float]) -> bool:
+    def finish_iteration(self, iteration: int, metrics: dict[str, float]) -> bool:
         return iteration % 10 == 0
 
     def commit(self, iteration: int, folder: Path) -> None:
@@ -92,14 +92,14 @@ def test_a_perfect_table_solves_and_a_useless_one_fails() -> None:
     tasks = [task for task in ROOM.tasks("train") if any(skills(task))]
     for logit, success in ((50.0, 1.0), (-50.0, 0.0)):
         policy = TabularPolicy(TabularOptions(strong=logit, weak=logit))
-        groups = Roller(ROOM, LIMITS, Clock()).roll(policy, tasks, 2, Sampling(), 1)
+        groups = RolloutRunner(ROOM, LIMITS, Clock()).run(policy, tasks, 2, Sampling(), 1)
         assert {score for group in groups for score in group.scores} == {success}
 
 
 def test_some_failures_show_in_the_end_state_only() -> None:
     policy = TabularPolicy(TabularOptions(strong=-50.0, weak=-50.0))
     task = next(task for task in ROOM.tasks("train") if [a.name for a in task.solution] == ["staff.find", "door.admit"])
-    (group,) = Roller(ROOM, LIMITS, Clock()).roll(policy, [task], 1, Sampling(), 1)
+    (group,) = RolloutRunner(ROOM, LIMITS, Clock()).run(policy, [task], 1, Sampling(), 1)
     (trajectory,) = group.trajectories
     assert trajectory.score == 0.0 and all(step.error is None for step in trajectory.steps)
 
@@ -107,6 +107,6 @@ def test_some_failures_show_in_the_end_state_only() -> None:
 def test_the_scripted_policy_says_its_lines() -> None:
     task = ROOM.tasks("train")[0]
     policy = ScriptedPolicy(ScriptedOptions(lambda task, row: ROOM.script(task.solution) if row % 2 == 0 else ["nonsense"]))
-    (group,) = Roller(ROOM, LIMITS, Clock()).roll(policy, [task], 2, Sampling(), 1)
+    (group,) = RolloutRunner(ROOM, LIMITS, Clock()).run(policy, [task], 2, Sampling(), 1)
     assert group.scores == (1.0, 0.0)
     assert [t.outcome for t in group.trajectories] == [Outcome.COMPLETED] * 2

@@ -63,7 +63,7 @@ class TalkingLoop:
     def say(self, rng: random.Random) -> str:
         return " ".join(rng.choice(self.words) for _ in range(rng.randint(1, 8)))
 
-    def after(self, iteration: int, metrics: dict[str, float]) -> bool:
+    def finish_iteration(self, iteration: int, metrics: dict[str, float]) -> bool:
         assert iteration == self.iteration + 1
         self.iteration, self.metrics[iteration] = iteration, metrics
         self.during(iteration)

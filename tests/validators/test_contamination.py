@@ -13,12 +13,12 @@ import pytest
 from attrs import frozen
 
 from coevolve import Environment, Feedback, TaskPool, hookimpl
-from coevolve.core.clock import Clock
-from coevolve.core.config import load_config
+from coevolve.core.record.store import Store
+from coevolve.core.record.timing import Clock
 from coevolve.core.registry import load_plugins
-from coevolve.core.remote import placed
-from coevolve.core.run import bind, build
-from coevolve.core.store import Store
+from coevolve.core.run.drive import bind, build
+from coevolve.core.settings.config import load_config
+from coevolve.core.workers.remote_environment import placed_environment
 from coevolve.environments.bfcl import assets
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.environments.bfcl.release import DEFAULT, RELEASES
@@ -143,7 +143,7 @@ def test_the_loop_admits_none_of_it(name: str, tmp_path: Path) -> None:
     chosen = ["environment.name=desk", "policy.name=tabular", "trainer.name=tabular", f"synthesizer.name={name}"]
     config = load_config(registry, "desk", sets=[*chosen, 'validators.names=["minimal","execution"]'])
     store = Store(tmp_path / "run.sqlite", create=True)
-    with placed(config, registry) as environment:
+    with placed_environment(config, registry) as environment:
         loop = build(config, registry, tmp_path, Clock(), environment)(store=store)
     try:
         bind(loop)
@@ -153,7 +153,7 @@ def test_the_loop_admits_none_of_it(name: str, tmp_path: Path) -> None:
         assert len(loop.pool) == len(loop.guard.environment.tasks("train"))
         refused = [reason for (reason,) in store.rows("SELECT reason FROM verdicts")]
     finally:
-        loop.roller.close()
+        loop.runner.close()
         loop.evaluator.close()
         loop.guard.close()
         store.close()

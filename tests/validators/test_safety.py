@@ -8,10 +8,10 @@ from attrs import define, field
 from rude_server import Reply, RudeServer
 
 from coevolve import CandidateTask, NeedsJournal, Origin, TaskPool, TeacherCall, Unsent, UserError, Verdict
-from coevolve.core.config import load_config
-from coevolve.core.journal import StoreJournal
+from coevolve.core.record.store import Store
+from coevolve.core.record.teacher_calls import StoreJournal
 from coevolve.core.registry import load_plugins
-from coevolve.core.store import Store
+from coevolve.core.settings.config import load_config
 from coevolve.endpoint import waiting
 from coevolve.plugins.validators import moderation
 from coevolve.plugins.validators.moderation import ModerationOptions

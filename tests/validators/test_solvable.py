@@ -3,13 +3,13 @@ from typing import Any
 import pytest
 
 from coevolve import CandidateTask, NeedsPolicy, RolloutGroup, Task, TaskPool, UserError, hookimpl
-from coevolve.core.attempts import Attempting
-from coevolve.core.clock import Clock
-from coevolve.core.config import Config, load_config
-from coevolve.core.episodes import Limits, Roller
+from coevolve.core.record.timing import Clock
 from coevolve.core.registry import Registry, load_plugins
-from coevolve.core.remote import placed
-from coevolve.core.run import build
+from coevolve.core.rollouts.policy_attempts import PolicyAttempts
+from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
+from coevolve.core.run.drive import build
+from coevolve.core.settings.config import Config, load_config
+from coevolve.core.workers.remote_environment import placed_environment
 from coevolve.plugins.validators.solvable import Solvable, SolvableOptions
 from coevolve.testing import Stockroom, StockroomOptions, TabularPolicy, TabularTrainer, make_group
 from coevolve.testing.learner import skills
@@ -47,7 +47,7 @@ def settings(registry: Registry, *more: str) -> Config:
 def built(registry: Registry, tmp_path: Any, *more: str) -> Any:
     """The loop's parts, as a run makes them."""
     config = settings(registry, *more)
-    with placed(config, registry) as environment:
+    with placed_environment(config, registry) as environment:
         return build(config, registry, tmp_path, Clock(), environment).keywords
 
 
@@ -114,12 +114,12 @@ def test_another_policy_by_name(registry: Registry, tmp_path: Any) -> None:
 
 def test_attempts_are_fresh_and_repeat_for_one_seed(registry: Registry) -> None:
     config = settings(registry)
-    roller, trainer = Roller(ROOM, Limits(20, 5.0, 1), Clock()), TabularTrainer(TabularTrainer.Options())
+    runner, trainer = RolloutRunner(ROOM, RolloutLimits(20, 5.0, 1), Clock()), TabularTrainer(TabularTrainer.Options())
     try:
-        attempts = Attempting(roller, trainer, config, TabularPolicy(TabularPolicy.Options(strong=0.0, weak=0.0)))
+        attempts = PolicyAttempts(runner, trainer, config, TabularPolicy(TabularPolicy.Options(strong=0.0, weak=0.0)))
         groups = [attempts(TASK, 8, 1.0) for _ in range(2)]
         assert groups[0] == groups[1]
         assert len({repr(trajectory.messages) for trajectory in groups[0].trajectories}) > 1
         assert len({repr(trajectory.messages) for trajectory in attempts(TASK, 8, 0.0).trajectories}) == 1
     finally:
-        roller.close()
+        runner.close()

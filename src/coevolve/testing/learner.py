@@ -183,7 +183,7 @@ class TabularTrainer:
         for iteration in range(loop.iteration + 1, loop.steps + 1):
             groups = loop.rollout(self._policy, iteration)
             moved = sum(self._update(group) for group in groups)
-            if loop.after(iteration, {"moved": moved}):
+            if loop.finish_iteration(iteration, {"moved": moved}):
                 folder = self._folder / f"{iteration}"
                 self.save_policy(folder)
                 loop.commit(iteration, folder)

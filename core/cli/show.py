@@ -1,0 +1,106 @@
+"""`coevolve show RUN [TASK]`: a run's figures, newest signals, refusals and weakest tasks, or one task's whole story as text to read."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UserError, did_you_mean
+from ..record.store import Store
+from ..record.summary import COUNTS
+from ..rollouts.evaluation_report import transcript
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SHOWN = 10
+"""Signals and refusals at most, of each."""
+WEAKEST = 30
+"""Tasks of the pool at most."""
+
+
+def show(folder: Path, task: str | None, console: "Console") -> None:
+    """Print the run's summary so far, or the task's query, origin, attempts and newest rollouts."""
+    store = Store(folder / "run.sqlite")
+    try:
+        if task is None:
+            _show_run(store, console)
+        else:
+            _show_task(store, task, console)
+    finally:
+        store.close()
+
+
+def _show_run(store: Store, console: "Console") -> None:
+    for iteration, split, mode, success, tasks in store.rows(
+        "SELECT iteration, split, mode, success, tasks FROM evaluations ORDER BY mode, iteration"
+    ):
+        console.print(f"after {iteration:>4} iterations, {split} {mode:8} success {success:.3f} of {tasks} tasks", highlight=False)
+    for name, sql in COUNTS.items():
+        console.print(f"{name}: {', '.join(f'{key} {count}' for key, count in store.rows(sql)) or 'none'}", highlight=False, markup=False)
+    _table(
+        console,
+        f"The newest signals ({SHOWN} at most)",
+        ("task", "iteration", "kind", "strength", "evidence"),
+        store.rows("SELECT task_id, iteration, kind, strength, evidence FROM signals ORDER BY number DESC LIMIT ?", SHOWN),
+    )
+    _table(
+        console,
+        f"The newest refusals ({SHOWN} at most)",
+        ("task", "iteration", "reason", "detail"),
+        store.rows(
+            "SELECT c.task_id, v.iteration, v.reason, v.detail FROM verdicts v JOIN candidates c ON c.number = v.candidate_number "
+            "WHERE NOT v.accepted ORDER BY v.candidate_number DESC LIMIT ?",
+            SHOWN,
+        ),
+    )
+    _table(
+        console,
+        f"The weakest tasks of the pool ({WEAKEST} at most)",
+        ("task", "since", "groups", "first", "last", "query"),
+        store.rows(
+            "SELECT t.id, t.iteration, count(g.mean), "
+            "(SELECT mean FROM groups WHERE task_id = t.id AND mean IS NOT NULL ORDER BY number LIMIT 1), "
+            "(SELECT mean FROM groups WHERE task_id = t.id AND mean IS NOT NULL ORDER BY number DESC LIMIT 1) AS latest, t.query "
+            "FROM tasks t LEFT JOIN groups g ON g.task_id = t.id GROUP BY t.id ORDER BY latest IS NULL, latest, t.number LIMIT ?",
+            WEAKEST,
+        ),
+    )
+
+
+def _table(console: "Console", title: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+    """The first column, an id that `coevolve show` and `why` take, is never cut; the last one is where there is no room. Nothing without
+    rows."""
+    from rich.table import Table
+    from rich.text import Text
+
+    if not rows:
+        return
+    table = Table(title=title, box=None, pad_edge=False, expand=True)
+    for name in names[:-1]:
+        table.add_column(name, no_wrap=True, min_width=console.width // 4 if name == "task" else None)
+    table.add_column(names[-1], no_wrap=True, overflow="ellipsis", ratio=1)
+    for row in rows:
+        table.add_row(*[Text("-" if v is None else f"{v:.2f}" if isinstance(v, float) else " ".join(str(v).split())) for v in row])
+    console.print(table)
+
+
+def _show_task(store: Store, task_id: str, console: "Console") -> None:
+    found = {task.id: task for task in store.pool()}
+    if task_id not in found:
+        refused = store.rows(
+            "SELECT v.reason, v.detail FROM candidates c JOIN verdicts v ON v.candidate_number = c.number WHERE c.task_id = ?", task_id
+        )
+        if refused:
+            console.print(f"{task_id} was refused: {refused[-1][0]}: {refused[-1][1]}", highlight=False, markup=False)
+            return
+        raise UserError(f"unknown task {task_id!r}{did_you_mean(task_id, found)}")
+    task = found[task_id]
+    console.print(f"{task.id}: {task.query}\nintent: {task.intent}\norigin: {task.origin}", highlight=False, markup=False)
+    for action in task.solution:
+        console.print(f"  {action.name} {json.dumps(dict(action.arguments))}", highlight=False, markup=False)
+    groups = list(store.groups(task_id=task_id))
+    for group in groups:
+        console.print(f"iteration {group.iteration}: scores {list(group.scores)}", highlight=False)
+    for trajectory in groups[-1].trajectories if groups else ():
+        console.print(f"\nrollout {trajectory.index} of iteration {trajectory.iteration}\n{transcript(trajectory)}", markup=False)

@@ -1,0 +1,129 @@
+"""`coevolve why RUN TASK`: where a task came from and what became of it, out of the run's store, as text to read.
+
+The story in order: the signal and the rollouts that it was read off, the reflection, the exploration, the teacher's calls with what they
+took, the verdict, and the task's success since. A refused candidate has the same story up to its verdict.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from ..errors import UserError, did_you_mean
+from ..model import Action, CandidateTask, RolloutGroup, Step, Task, Trajectory
+from ..record.store import Store, from_json
+
+LONG = 300
+"""Characters of one observation or reply; `--full` shows all."""
+
+
+def why(folder: Path, task_id: str, *, full: bool = False) -> Iterator[str]:
+    """Lines of the story; UserError for a task that the run does not know. `full` shows observations, requests and replies whole."""
+    with closing(Store(folder / "run.sqlite")) as store:
+        pool = {task.id: task for task in store.pool()}
+        rows = store.rows(
+            "SELECT c.candidate, v.accepted, v.reason, v.detail, c.iteration FROM candidates c "
+            "JOIN verdicts v ON v.candidate_number = c.number WHERE c.task_id = ? ORDER BY c.number DESC LIMIT 1",
+            task_id,
+        )
+        if task_id not in pool and not rows:
+            known = {row[0] for row in store.rows("SELECT DISTINCT task_id FROM candidates")} | set(pool)
+            raise UserError(f"{folder} knows no task {task_id!r}{did_you_mean(task_id, known)}")
+        candidate = from_json(rows[0][0], CandidateTask) if rows else None
+        task = pool.get(task_id) or (candidate.task if candidate else None)
+        assert task is not None
+        yield from _told(task)
+        if candidate is None:
+            yield f"\norigin: a seed task of {task.environment}, in the pool from the start"
+        else:
+            yield from _origin(store, candidate, full)
+            accepted, reason, detail, iteration = rows[0][1:]
+            yield f"\nverdict at iteration {iteration}: {'accepted' if accepted else 'refused'}" + (
+                "" if accepted else f", {reason}: {detail}"
+            )
+            if accepted and task.solution != candidate.task.solution:
+                yield f"  the door shortened its solution from {len(candidate.task.solution)} to {len(task.solution)} calls"
+        yield from _since(store, task) if task_id in pool else ()
+
+
+def _told(task: Task) -> Iterator[str]:
+    yield f"task {task.id}\n  query: {task.query}"
+    if task.intent:
+        yield f"  intent: {task.intent}"
+    yield "  solution:"
+    yield from (f"    {number}. {_call(action)}" for number, action in enumerate(task.solution, 1))
+
+
+def _origin(store: Store, candidate: CandidateTask, full: bool) -> Iterator[str]:
+    origin, context = candidate.task.origin, candidate.context
+    parents = f", made from {', '.join(origin.parents)}" if origin.parents else ""
+    yield f"\norigin: {origin.kind}, evolution of iteration {origin.iteration}{parents}"
+    if origin.detail:
+        yield f"  detail: {json.dumps(dict(origin.detail))}"
+    if context and context.signal:
+        signal = context.signal
+        yield f"\nsignal: {signal.kind} on {signal.task_id} at iteration {signal.iteration}, strength {signal.strength:.2f}"
+        yield f"  evidence: {json.dumps(dict(signal.evidence))}"
+        yield from _rollouts([g for g in store.groups(signal.iteration - 1, signal.task_id) if g.iteration == signal.iteration])
+    elif context is None or context.signal is None:
+        yield "\nsignal: none, it was found without one"
+    if context:
+        yield f"\nreflection: {context.weakness}"
+        yield from (f"  to try: {target}" for target in context.targets)
+    if candidate.exploration:
+        yield f"\nexploration: {len(candidate.exploration)} steps"
+        yield from (f"  {number}. {_step(step, full)}" for number, step in enumerate(candidate.exploration, 1))
+    yield from _calls(store, candidate.calls, full)
+
+
+def _rollouts(groups: Sequence[RolloutGroup]) -> Iterator[str]:
+    """The signal's rollouts in a line each, the best and the worst with their calls."""
+    for group in groups:
+        yield f"  its rollouts: scores {[round(score, 3) for score in group.scores]}"
+        scored = sorted((t for t in group.trajectories if t.score is not None), key=lambda t: t.score or 0.0)
+        for trajectory in {id(t): t for t in (scored[-1:] + scored[:1])}.values():
+            yield f"    rollout {trajectory.index}, score {trajectory.score:g}: {_path(trajectory)}"
+
+
+def _path(trajectory: Trajectory) -> str:
+    calls = [step.action.name + (" (failed)" if step.error else "") for step in trajectory.steps]
+    return " > ".join(calls) or f"no call ({trajectory.fault or 'nothing said'})"
+
+
+def _calls(store: Store, keys: Sequence[str], full: bool) -> Iterator[str]:
+    found = [call for _, call in store.teacher_calls(keys)] if keys else []
+    if not found:
+        return
+    cost = sum(call.cost for call in found)
+    yield f"\nteacher: {sum(call.sent for call in found)} calls, {sum(call.tokens for call in found):,} tokens, cost {cost:.6g}"
+    for call in found:
+        yield (
+            f"  {call.key}: {call.purpose} by {call.model}, {call.prompt_tokens} + {call.completion_tokens} tokens, cost {call.cost:.6g}, "
+            f"{call.seconds:.1f} s" + (f"; {'not sent' if call.unsent else 'failed'}: {call.fault}" if call.fault else "")
+        )
+        if full:
+            yield from (f"    {message.get('role')}: {message.get('content')}" for message in call.request.get("messages", ()))
+        if call.reply is not None:
+            yield f"    reply: {call.reply if full else _short(call.reply)}"
+
+
+def _since(store: Store, task: Task) -> Iterator[str]:
+    attempts = store.rows("SELECT iteration, mean, scored FROM groups WHERE task_id = ? AND mean IS NOT NULL ORDER BY number", task.id)
+    if not attempts:
+        yield "\nsince then: not tried yet"
+        return
+    yield f"\nsince then: tried in {len(attempts)} iterations, mean score {attempts[0][1]:.2f} at first, {attempts[-1][1]:.2f} at last"
+    yield from (f"  iteration {iteration}: {mean:.2f} of {scored} rollouts" for iteration, mean, scored in attempts)
+
+
+def _step(step: Step, full: bool) -> str:
+    return f"{_call(step.action)} {'! ' + step.error if step.error else '-> ' + (step.observation if full else _short(step.observation))}"
+
+
+def _call(action: Action) -> str:
+    return f"{action.name} {json.dumps(dict(action.arguments), ensure_ascii=False)}"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONG else f"{line[:LONG]} ... ({len(line) - LONG} more characters, see --full)"

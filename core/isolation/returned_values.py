@@ -1,0 +1,113 @@
+"""What an environment hands over is checked where it comes in: a wrong type is that call's fault, not an error somewhere later.
+
+Each function returns what it was given, or raises TypeError or ValueError with words for the environment's author.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any, TypeVar
+
+from ..contracts import Episode
+from ..model import Description, Message, Observation, Step, Task, TaskKeys
+
+T = TypeVar("T")
+
+
+def episode(found: Any) -> Episode:
+    """The result of `Environment.open`."""
+    lacking = [name for name in ("step", "score", "close", "messages", "tools") if not hasattr(found, name)]
+    if lacking:
+        raise TypeError(f"open() must return an Episode, but {type(found).__name__} has no {lacking[0]}")
+    _messages(found.messages)
+    return found  # type: ignore[no-any-return]
+
+
+def observation(found: Any) -> Observation:
+    """The result of `Episode.step`."""
+    seen = _of(Observation, found, "step()")
+    _messages(seen.messages)
+    if not isinstance(seen.steps, tuple | list) or not all(isinstance(step, Step) for step in seen.steps):
+        raise TypeError(f"Observation.steps must hold Steps, not {_short(seen.steps)}")
+    if not isinstance(seen.fault, str | None):
+        raise TypeError(f"Observation.fault must be a text or None, not {_short(seen.fault)}")
+    for step in seen.steps:
+        if not isinstance(step.action.arguments, Mapping):
+            raise TypeError(f"the arguments of an Action must be a mapping, not {_short(step.action.arguments)}")
+        _json([dict(step.action.arguments), step.result], f"arguments and result of {step.action.name}")
+    return seen
+
+
+def score(found: Any) -> float:
+    """The result of `Episode.score`."""
+    if not isinstance(found, Real):
+        raise TypeError(f"score() must return a number in [0, 1], not {_short(found)}")
+    value = float(found)
+    if not 0.0 <= value <= 1.0:
+        raise ValueError(f"{found!r} is not in [0, 1]")
+    return value
+
+
+def metrics(found: Any) -> dict[str, float]:
+    """The result of `Episode.metrics`."""
+    if not isinstance(found, Mapping) or not all(isinstance(name, str) and isinstance(value, Real) for name, value in found.items()):
+        raise TypeError(f"metrics() must return numbers by name, not {_short(found)}")
+    return {name: float(value) for name, value in found.items()}
+
+
+def patterns(found: Any) -> tuple[str, ...]:
+    """The result of `Environment.patterns`."""
+    if not isinstance(found, tuple | list) or not all(isinstance(name, str) for name in found):
+        raise TypeError(f"patterns() must return texts, not {_short(found)}")
+    return tuple(found)
+
+
+def tasks(found: Any) -> Sequence[Task]:
+    """The result of `Environment.tasks`."""
+    if not isinstance(found, Sequence) or not all(isinstance(task, Task) for task in found):
+        raise TypeError(f"tasks() must return a sequence of Tasks, not {_short(found)}")
+    return found
+
+
+def composed(found: Any) -> Task | None:
+    """The result of `Environment.compose`."""
+    return None if found is None else _of(Task, found, "compose()")
+
+
+def keys(found: Any) -> TaskKeys:
+    """The result of `Environment.keys`."""
+    return _of(TaskKeys, found, "keys()")
+
+
+def description(found: Any) -> Description:
+    """The result of `Environment.describe`."""
+    return _of(Description, found, "describe()")
+
+
+def _of(kind: type[T], found: Any, where: str) -> T:
+    if not isinstance(found, kind):
+        raise TypeError(f"{where} must return {'an' if kind.__name__[0] in 'AEIO' else 'a'} {kind.__name__}, not {_short(found)}")
+    return found
+
+
+def _messages(found: Any) -> Sequence[Message]:
+    if not isinstance(found, tuple | list):
+        raise TypeError(f"messages must be a tuple of messages, not {_short(found)}")
+    for message in found:
+        if not isinstance(message, Mapping) or not all(isinstance(message.get(key), str) for key in ("role", "content")):
+            raise TypeError(f"a message must be a mapping with texts under role and content, not {_short(message)}")
+        message["content"].encode()  # a lone surrogate is no text that a tokenizer could take
+    _json([dict(message) for message in found], "messages")
+    return found
+
+
+def _json(value: Any, what: str) -> None:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(f"{what} must be JSON values: {error}") from error
+
+
+def _short(found: Any) -> str:
+    text = repr(found)
+    return text if len(text) <= 60 else f"{text[:60]}..."

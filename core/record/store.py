@@ -1,0 +1,303 @@
+"""A run's one SQLite file: everything that happened, in order; what a resume goes on from is read back out of it.
+
+Iterations count from 1; what belongs to the start (the initial pool, the first evaluation) has iteration 0. Every row carries its
+iteration, so going back to a checkpoint is deleting the rows after it.
+"""
+
+import hashlib
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from os.path import isfile
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import attrs
+from cattrs import BaseValidationError
+from cattrs.preconf.json import make_converter
+
+from ..errors import CoevolveError, UserError
+from ..model import CandidateTask, History, RolloutGroup, Signal, Task, TaskPool, TeacherCall, Trajectory, Unsent, Verdict
+
+P = ParamSpec("P")
+R = TypeVar("R")
+FORMAT = 2
+WALL = "wall"
+"""The name beside the parts' in the table of seconds under which the whole time stands."""
+SCHEMA = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE tasks(number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, iteration INTEGER NOT NULL, origin TEXT NOT NULL,
+  query TEXT NOT NULL, task TEXT NOT NULL);
+CREATE TABLE pools(version INTEGER PRIMARY KEY, iteration INTEGER NOT NULL, size INTEGER NOT NULL);
+CREATE TABLE groups(number INTEGER PRIMARY KEY, iteration INTEGER NOT NULL, task_id TEXT NOT NULL, mean REAL, scored INTEGER NOT NULL);
+CREATE INDEX groups_by_task ON groups(task_id);
+CREATE TABLE trajectories(number INTEGER PRIMARY KEY, iteration INTEGER NOT NULL, group_number INTEGER NOT NULL REFERENCES groups(number),
+  position INTEGER NOT NULL, outcome TEXT NOT NULL, score REAL, fault TEXT, trajectory TEXT NOT NULL);
+CREATE INDEX trajectories_by_group ON trajectories(group_number);
+CREATE TABLE signals(number INTEGER PRIMARY KEY, iteration INTEGER NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, task_id TEXT NOT NULL,
+  strength REAL NOT NULL, evidence TEXT NOT NULL);
+CREATE TABLE candidates(number INTEGER PRIMARY KEY, iteration INTEGER NOT NULL, task_id TEXT NOT NULL, origin TEXT NOT NULL,
+  candidate TEXT NOT NULL);
+CREATE TABLE verdicts(candidate_number INTEGER PRIMARY KEY REFERENCES candidates(number), iteration INTEGER NOT NULL,
+  accepted INTEGER NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL);
+CREATE TABLE metrics(iteration INTEGER NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY(iteration, name));
+CREATE TABLE seconds(iteration INTEGER NOT NULL, part TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY(iteration, part));
+CREATE TABLE evaluations(iteration INTEGER NOT NULL, split TEXT NOT NULL, mode TEXT NOT NULL, success REAL NOT NULL, tasks INTEGER NOT NULL,
+  faults INTEGER NOT NULL, PRIMARY KEY(iteration, split, mode));
+CREATE TABLE checkpoints(iteration INTEGER PRIMARY KEY, folder TEXT NOT NULL);
+CREATE TABLE teacher_calls(number INTEGER PRIMARY KEY, iteration INTEGER NOT NULL, key TEXT NOT NULL, purpose TEXT NOT NULL,
+  model TEXT NOT NULL, digest TEXT NOT NULL, request TEXT NOT NULL, reply TEXT, fault TEXT, prompt_tokens INTEGER NOT NULL,
+  completion_tokens INTEGER NOT NULL, cost REAL NOT NULL, seconds REAL NOT NULL, sent INTEGER NOT NULL, unsent TEXT);
+CREATE INDEX teacher_calls_by_key ON teacher_calls(key);
+"""
+OLDER = (
+    "ALTER TABLE teacher_calls ADD COLUMN unsent TEXT",
+    "UPDATE teacher_calls SET fault = substr(fault, 12), unsent = CASE WHEN fault LIKE 'not asked: the budget%' THEN 'budget' "
+    "WHEN fault LIKE 'not asked: the endpoint%' THEN 'down' ELSE 'no_key' END WHERE NOT sent",
+)
+"""Brings a run up to date whose calls say in their text alone why they were not sent."""
+ROLLED_BACK = (
+    "verdicts", "candidates", "trajectories", "groups", "signals", "tasks", "pools", "metrics", "seconds", "evaluations", "checkpoints",
+)  # fmt: skip
+"""Not the teacher's calls: they were paid for, and a resumed run finds their answers again."""
+_converter = make_converter()
+
+
+def to_json(thing: Any) -> str:
+    """A domain object as JSON text."""
+    return json.dumps(_converter.unstructure(thing), separators=(",", ":"), ensure_ascii=True)
+
+
+def from_json(text: str, cls: type[R]) -> R:
+    """The domain object that `to_json` wrote; ValueError for any other text."""
+    try:
+        return _converter.structure(json.loads(text), cls)
+    except (BaseValidationError, TypeError, AttributeError) as error:
+        raise ValueError(f"this is no {cls.__name__}: {text[:80]}") from error
+
+
+def digest(request: Mapping[str, Any]) -> str:
+    """What makes two requests to a teacher the same: equal JSON values, whatever the order of keys."""
+    return hashlib.sha256(json.dumps(_converter.unstructure(request), sort_keys=True).encode()).hexdigest()
+
+
+FIXES = {
+    sqlite3.SQLITE_FULL: "free space",
+    sqlite3.SQLITE_BUSY: "close the other program that uses it",
+    sqlite3.SQLITE_READONLY: "make it and its folder writable",
+    sqlite3.SQLITE_CANTOPEN: "make it and its folder writable",
+}
+"""What helps, by SQLite's primary result code."""
+LACKING = ("no such table", "no such column", "has no column named")
+"""How SQLite says that a part of the file is gone."""
+RESTORE = "restore it from a copy, or begin again with another --out"
+
+
+def _told(method: Callable[P, R]) -> Callable[P, R]:
+    """Turn SQLite's errors (disk full, read-only, not a database) and rows that are not ours into one line that names the file."""
+
+    @wraps(method)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        where = f"cannot use the run's file {getattr(args[0], 'path', '')}"
+        try:
+            return method(*args, **kwargs)
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", None) or 0
+            if code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or any(words in str(error) for words in LACKING):
+                raise UserError(f"{where}: {error}; {RESTORE}") from error
+            fix = FIXES.get(code & 0xFF)
+            raise CoevolveError(f"{where}: {error}" + (f"; {fix}" if fix else "")) from error
+        except ValueError as error:
+            raise UserError(f"{where}: {error}; {RESTORE}") from error
+
+    return wrapped
+
+
+class Store:
+    """The run's file. One writer (the run's process); readers may look at any time (WAL). `create` makes what is missing."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        self.path = path
+        if not create and not isfile(path):
+            raise UserError(f"{path.parent} is no run folder: it has no {path.name}")
+        self._open(create)
+
+    @_told
+    def _open(self, create: bool) -> None:
+        self._lock = threading.RLock()
+        self._db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        if create and not self.rows("SELECT 1 FROM sqlite_master"):
+            with self.transaction():
+                for statement in SCHEMA.split(";"):
+                    self._db.execute(statement)
+                self._db.execute("INSERT INTO meta VALUES('format', ?)", (str(FORMAT),))
+        found = self.rows("SELECT value FROM meta WHERE key='format'")
+        if [row[0] for row in found] != [str(FORMAT)]:
+            raise UserError(f"{self.path} was written in another format ({found}); this version reads format {FORMAT}")
+        if not self._up_to_date():
+            with self.transaction():
+                for statement in () if self._up_to_date() else OLDER:  # another process may have been faster
+                    self._db.execute(statement)
+
+    def _up_to_date(self) -> bool:
+        return bool(self.rows("SELECT 1 FROM pragma_table_info('teacher_calls') WHERE name = 'unsent'"))
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing."""
+        with self._lock:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                if self._db.in_transaction:  # a full disk has rolled it back already
+                    self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    @_told
+    def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Rows of a query, for the readers of a run."""
+        with self._lock:
+            return self._db.execute(sql, values).fetchall()
+
+    # What happened, as it happens
+
+    @_told
+    def add_pool(self, iteration: int, pool: TaskPool, added: Sequence[Task]) -> None:
+        """`pool` is in force after `iteration`; `added` are the tasks that are new in it."""
+        with self.transaction():
+            self._db.executemany(
+                "INSERT INTO tasks(id, iteration, origin, query, task) VALUES(?,?,?,?,?)",
+                [(t.id, iteration, t.origin.kind, t.query, to_json(t)) for t in added],
+            )
+            self._db.execute("INSERT INTO pools VALUES(?,?,?)", (pool.version, iteration, len(pool)))
+
+    @_told
+    def add_groups(self, groups: Sequence[RolloutGroup]) -> None:
+        with self.transaction():
+            for group in groups:
+                number = self._db.execute(
+                    "INSERT INTO groups(iteration, task_id, mean, scored) VALUES(?,?,?,?)",
+                    (group.iteration, group.task.id, group.mean, len(group.scores)),
+                ).lastrowid
+                self._db.executemany(
+                    "INSERT INTO trajectories(iteration, group_number, position, outcome, score, fault, trajectory) VALUES(?,?,?,?,?,?,?)",
+                    [
+                        (group.iteration, number, t.index, str(t.outcome), t.score, t.fault, to_json(attrs.evolve(t, tokens=None)))
+                        for t in group.trajectories
+                    ],
+                )
+
+    @_told
+    def add_signals(self, iteration: int, signals: Sequence[Signal]) -> None:
+        with self.transaction():
+            self._db.executemany(
+                "INSERT INTO signals(iteration, id, kind, task_id, strength, evidence) VALUES(?,?,?,?,?,?)",
+                [(iteration, s.id, s.kind, s.task_id, s.strength, to_json(s.evidence)) for s in signals],
+            )
+
+    @_told
+    def add_verdict(self, iteration: int, candidate: CandidateTask, verdict: Verdict) -> None:
+        with self.transaction():
+            number = self._db.execute(
+                "INSERT INTO candidates(iteration, task_id, origin, candidate) VALUES(?,?,?,?)",
+                (iteration, candidate.task.id, candidate.task.origin.kind, to_json(candidate)),
+            ).lastrowid
+            self._db.execute(
+                "INSERT INTO verdicts VALUES(?,?,?,?,?)", (number, iteration, verdict.accepted, verdict.reason, verdict.detail)
+            )
+
+    @_told
+    def add_numbers(self, iteration: int, metrics: dict[str, float], seconds: dict[str, float]) -> None:
+        """`metrics` of this iteration; `seconds` by part, and as WALL in all, that the run has taken up to it."""
+        with self.transaction():
+            self._db.executemany("INSERT OR REPLACE INTO metrics VALUES(?,?,?)", [(iteration, k, v) for k, v in metrics.items()])
+            self._db.executemany("INSERT OR REPLACE INTO seconds VALUES(?,?,?)", [(iteration, k, v) for k, v in seconds.items()])
+
+    @_told
+    def add_evaluation(self, iteration: int, split: str, mode: str, success: float, tasks: int, faults: int) -> None:
+        with self.transaction():
+            self._db.execute("INSERT OR REPLACE INTO evaluations VALUES(?,?,?,?,?,?)", (iteration, split, mode, success, tasks, faults))
+
+    @_told
+    def add_checkpoint(self, iteration: int, folder: str) -> None:
+        """From now on a resume starts after `iteration` with the trainer's files in `folder` (relative to the run)."""
+        with self.transaction():
+            self._db.execute("INSERT OR REPLACE INTO checkpoints VALUES(?,?)", (iteration, folder))
+
+    @_told
+    def add_teacher_call(self, call: TeacherCall) -> None:
+        values = {**attrs.asdict(call, recurse=False), "digest": digest(call.request), "request": to_json(call.request), "sent": call.sent}
+        with self.transaction():
+            marks = ", ".join(f":{name}" for name in values)
+            self._db.execute(f"INSERT INTO teacher_calls({', '.join(values)}) VALUES({marks})", values)
+
+    # Going back and reading
+
+    def checkpoints(self) -> list[tuple[int, str]]:
+        """Iteration and folder of every checkpoint, the last one first; trainers keep the files of the last few only."""
+        return [(row[0], row[1]) for row in self.rows("SELECT iteration, folder FROM checkpoints ORDER BY iteration DESC")]
+
+    def checkpoint(self) -> tuple[int, str] | None:
+        """Iteration and folder of the last checkpoint."""
+        return next(iter(self.checkpoints()), None)
+
+    def last_evolution(self) -> int:
+        """Iteration of the last evolution, 0 before the first."""
+        return self.rows("SELECT max(iteration) FROM metrics WHERE name = 'admitted'")[0][0] or 0
+
+    @_told
+    def roll_back(self, iteration: int) -> None:
+        """Forget what came after `iteration`: it will happen again, the same."""
+        with self.transaction():
+            for table in ROLLED_BACK:
+                self._db.execute(f"DELETE FROM {table} WHERE iteration > ?", (iteration,))
+
+    @_told
+    def pool(self) -> TaskPool:
+        """The newest pool."""
+        tasks = tuple(from_json(row[0], Task) for row in self.rows("SELECT task FROM tasks ORDER BY number"))
+        version = self.rows("SELECT max(version) FROM pools")[0][0]
+        return TaskPool(tasks, version or 0)
+
+    def groups(self, after: int = 0, task_id: str | None = None) -> Iterator[RolloutGroup]:
+        """Rollout groups of iterations greater than `after` in order, without token ids."""
+        tasks = {task.id: task for task in self.pool()}
+        where, values = ("AND task_id = ?", (task_id,)) if task_id else ("", ())
+        for number, iteration, task in self.rows(
+            f"SELECT number, iteration, task_id FROM groups WHERE iteration > ? {where} ORDER BY number", after, *values
+        ):
+            yield RolloutGroup(tasks[task], iteration, self._trajectories(number))
+
+    @_told
+    def _trajectories(self, group: int) -> tuple[Trajectory, ...]:
+        found = self.rows("SELECT trajectory FROM trajectories WHERE group_number = ? ORDER BY position", group)
+        return tuple(from_json(row[0], Trajectory) for row in found)
+
+    def history(self) -> History:
+        """The history of all stored groups."""
+        return History().with_groups(self.groups())
+
+    def seconds(self, iteration: int) -> dict[str, float]:
+        """What the run had taken up to `iteration`, as `add_numbers` was told."""
+        return {row[0]: row[1] for row in self.rows("SELECT part, value FROM seconds WHERE iteration = ?", iteration)}
+
+    @_told
+    def teacher_calls(self, keys: Sequence[str] = ()) -> list[tuple[str, TeacherCall]]:
+        """All attempts in order, each with its request's digest and without its request; or those of `keys` with it."""
+        names = [field.name for field in attrs.fields(TeacherCall) if field.name != "request"]
+        wanted, marks = ("request", f"WHERE key IN ({','.join('?' * len(keys))})") if keys else ("'{}'", "")
+        rows = self.rows(f"SELECT digest, {wanted}, {', '.join(names)} FROM teacher_calls {marks} ORDER BY number", *keys)
+        found = [(row[0], json.loads(row[1]), dict(zip(names, row[2:], strict=True))) for row in rows]
+        for _, _, values in found:
+            values["unsent"] = values["unsent"] and Unsent(values["unsent"])
+        return [(asked, TeacherCall(request=request, **values)) for asked, request, values in found]
+
+    def close(self) -> None:
+        self._db.close()

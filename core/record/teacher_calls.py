@@ -1,0 +1,94 @@
+"""The calls that a run's parts make to a teacher: all kept, found again on a resume, and replayed from another run.
+
+A call was paid for once it was made, so going back to a checkpoint does not forget it: the resumed run finds the answers that it already
+has, and goes on to the same result though a teacher never answers twice alike. `coevolve run --replay RUN` answers every request from RUN.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from ..errors import UserError
+from ..model import TeacherCall
+from ..settings.config import Config
+from .store import Store, digest
+
+
+def read_calls(folder: Path) -> dict[str, list[tuple[str, TeacherCall]]]:
+    """The calls of the run in `folder` by key, each with its request's digest; UserError for a folder without any."""
+    with closing(Store(folder / "run.sqlite")) as store:
+        found = store.teacher_calls()
+    if not found:
+        raise UserError(f"{folder} has no teacher calls to replay: name a run that asked a teacher, or leave `replay` away")
+    calls: dict[str, list[tuple[str, TeacherCall]]] = {}
+    for request, call in found:
+        calls.setdefault(call.key, []).append((request, call))
+    return calls
+
+
+def replayed(config: Config) -> Path | None:
+    """The folder of the run that answers this one's requests; UserError where it cannot, None where no run is replayed."""
+    if not config.replay:
+        return None
+    read_calls(Path(config.replay))
+    return Path(config.replay)
+
+
+class StoreJournal:
+    """optional.Journal over the run's store. `tell` passes a line on to the user."""
+
+    def __init__(self, store: Store, tell: Callable[[str], None], replay: Path | None = None) -> None:
+        self._store, self._tell, self._replay = store, tell, replay
+        self._told: set[str] = set()
+        self._lock = threading.RLock()
+        self._known: dict[str, list[tuple[str, TeacherCall]]] = {}
+        self._mine: list[TeacherCall] = []
+        for request, call in store.teacher_calls():
+            self._known.setdefault(call.key, []).append((request, call))
+            self._mine.append(call)
+        self._replayed = read_calls(replay) if replay else {}
+
+    def recall(self, key: str, request: Mapping[str, Any]) -> tuple[TeacherCall, ...]:
+        with self._lock:
+            wanted = digest(request)
+            known = tuple(call for asked, call in self._known.get(key, []) if asked == wanted)
+            if self._replay is None:
+                return known if known and known[-1].reply is not None else ()
+            if known:
+                return known
+            there = self._replayed.get(key, [])
+            found = [call for asked, call in there if asked == wanted]
+            if not found:
+                what = "asked something else there" if there else "made no such request"
+                raise UserError(
+                    f"cannot replay {self._replay}: it {what} ({key}); replay with its own settings, seed and versions: "
+                    f"coevolve run --config {self._replay / 'config.toml'} --replay {self._replay}"
+                )
+            for call in found:
+                self._keep(attrs.evolve(call, request=request))
+            return tuple(found)
+
+    def record(self, call: TeacherCall) -> None:
+        with self._lock:
+            self._keep(call)
+
+    def _keep(self, call: TeacherCall) -> None:
+        self._store.add_teacher_call(call)
+        bare = attrs.evolve(call, request={})
+        self._known.setdefault(call.key, []).append((digest(call.request), bare))
+        self._mine.append(bare)
+
+    def calls(self) -> tuple[TeacherCall, ...]:
+        with self._lock:
+            return tuple(self._mine)
+
+    def tell(self, text: str) -> None:
+        with self._lock:
+            if text in self._told:
+                return
+            self._told.add(text)
+        self._tell(text)

@@ -1,0 +1,161 @@
+"""What an evaluation found, with everything that it must be shown with: model, engine, sampling, prompts, scorer."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from attrs import field, frozen
+
+from ..model import Trajectory
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@frozen
+class Estimate:
+    """A mean over tasks, and its standard error (None for a single task)."""
+
+    mean: float
+    error: float | None
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f}" + ("" if self.error is None else f" ± {self.error:.3f}")
+
+
+@frozen
+class EvaluationReport:
+    """Success in [0, 1] over the rollouts that have a score; `faults` had none. `first` holds a few transcripts to read."""
+
+    environment: str
+    split: str
+    mode: str
+    tasks: int
+    samples: int
+    """Rollouts of a task with one seed: the k of avg@k and best@k."""
+    success: float
+    faults: int
+    policy_faults: int
+    first: tuple[Trajectory, ...]
+    average: Estimate
+    """avg@k: a task's share of successes."""
+    best: Estimate
+    """best@k (pass@k): whether at least one of a task's k rollouts with a seed succeeded."""
+    metrics: Mapping[str, float] = field(factory=dict)
+    """Means of what the environment tells beside the scores."""
+    provenance: Mapping[str, Any] = field(factory=dict)
+    """What the environment's results must be shown with."""
+    policy: str = ""
+    """The engine: the policy's name in the configuration."""
+    model: str = ""
+    engine: Mapping[str, Any] = field(factory=dict)
+    """What the policy's answers must be shown with."""
+    sampling: Mapping[str, Any] = field(factory=dict)
+    by_seed: tuple[float | None, ...] = ()
+    """Success with each seed."""
+    prompts: str = ""
+    """Digest of the tools and the tasks' opening messages."""
+    scorer: str = ""
+    usage: Mapping[str, float] = field(factory=dict)
+    """What the policy says was asked and spent."""
+
+    @property
+    def rollouts(self) -> int:
+        return self.tasks * self.samples * max(1, len(self.by_seed))
+
+    def suspicious(self) -> str | None:
+        """Words of doubt when all scores are 0 or all are 1: mostly a wrong set-up, not a wonder. With the first transcripts."""
+        if self.rollouts < 20 or 0.0 < self.success < 1.0:
+            return None
+        seen = "\n\n".join(transcript(t) for t in self.first[:2])
+        hint = (
+            "are its calls understood, is the chat template right?"
+            if self.success == 0
+            else "does the scorer look at all? (Played solutions should be.)"
+        )
+        return f"suspicious: all {self.mode} scores on {self.split} are {self.success:.0f}: {hint} The first transcripts:\n{seen}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON values; everything but the transcripts."""
+        shown = attrs.asdict(self, filter=lambda attribute, value: attribute.name != "first")
+        return shown | {"suspicious": self.suspicious() is not None}
+
+    def to_json(self) -> str:
+        return json.dumps(self.as_dict())
+
+    def render(self, console: "Console") -> None:
+        """Print the figures and, where they are suspicious, the transcripts."""
+        scored = self.rollouts - self.faults
+        console.print(
+            f"{self.environment} {self.split}, {self.mode}: success {self.success:.3f} ({round(self.success * scored)} of {scored}), "
+            f"{self.policy_faults} policy faults, {self.faults} infrastructure faults",
+            highlight=False,
+        )
+        _say(console, "over tasks", self._estimates())
+        if len(self.by_seed) > 1:
+            _say(console, "by seed", dict(zip(self.sampling["seeds"], map(_rate, self.by_seed), strict=True)))
+        _say(console, "beside the score", {name: f"{value:.3f}" for name, value in self.metrics.items()})
+        _say(console, "spent", {name: _amount(value) for name, value in self.usage.items()})
+        _say(console, "with", dict(self.provenance) | self.shown_with())
+        if text := self.suspicious():
+            console.print(text, style="yellow", markup=False, highlight=False)
+
+    def _estimates(self) -> dict[str, str]:
+        found = {f"avg@{self.samples}": str(self.average)}
+        return found | {f"best@{self.samples}": str(self.best)} if self.samples > 1 else found
+
+    def shown_with(self) -> dict[str, Any]:
+        """What the figures say little without, the environment's own apart."""
+        sampling = {name: value for name, value in self.sampling.items() if name != "seeds"}
+        seeds = self.sampling.get("seeds", [])
+        named = {"model": self.model, "engine": self.policy, **self.engine, **sampling, "seeds": " ".join(map(str, seeds))}
+        own = self.provenance.get("scorer")
+        scorer = self.scorer + (f" ({own})" if own else "")
+        return {name: value for name, value in (named | {"prompts": self.prompts, "scorer": scorer}).items() if value != ""}
+
+
+def render_table(reports: Sequence[EvaluationReport], console: "Console") -> None:
+    """Several policies in one table, and below it what they were evaluated with; what they do not share stands in the table."""
+    from rich.table import Table
+
+    first = reports[0]
+    table = Table(title=f"{first.environment} {first.split}, {first.mode}: {first.tasks} tasks, {first.samples} rollouts each a seed")
+    named = [f"avg@{first.samples}", f"best@{first.samples}", "by seed", "policy faults", "faults"]
+    paid = [name for name in ("calls", "cost") if any(name in report.usage for report in reports)]
+    for name in ("model", "engine", *named, *paid):
+        table.add_column(name, overflow="fold", no_wrap=name in named[:2])
+    for report in reports:
+        spent = [_amount(report.usage[name]) if name in report.usage else "" for name in paid]
+        seeds = " ".join(map(_rate, report.by_seed))
+        figures = [str(report.average), str(report.best), seeds, str(report.policy_faults), str(report.faults)]
+        table.add_row(report.model or "-", report.policy, *figures, *spent)
+    console.print(table)
+    shared = {name: value for name, value in first.shown_with().items() if all(r.shown_with().get(name) == value for r in reports)}
+    for report in reports:
+        own = {name: value for name, value in report.shown_with().items() if name not in shared}
+        _say(console, f"{report.policy} {report.model}".strip(), {k: v for k, v in own.items() if k not in ("model", "engine")})
+    _say(console, "with", dict(first.provenance) | shared)
+    for report in reports:
+        if text := report.suspicious():
+            console.print(f"{report.policy} {report.model}: {text}", style="yellow", markup=False, highlight=False)
+
+
+def transcript(trajectory: Trajectory) -> str:
+    """A trajectory as text to read."""
+    end = f"[{trajectory.outcome}, score {trajectory.score}{', ' + trajectory.fault if trajectory.fault else ''}]"
+    return "\n".join([f"{m['role']}: {m.get('content', '')}" for m in trajectory.messages] + [end])
+
+
+def _say(console: "Console", title: str, values: Mapping[Any, Any]) -> None:
+    if values:
+        shown = ", ".join(f"{name} {value}" for name, value in values.items())
+        console.print(f"{title}: {shown}", markup=False, highlight=False)
+
+
+def _rate(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.4f}"

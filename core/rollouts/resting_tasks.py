@@ -1,0 +1,79 @@
+"""Which tasks of D_t a batch is drawn from: tasks that stay solved or stay impossible rest, and come back when they regress.
+
+    solved streak(task)      how many of its last attempts in a row have a mean score >= `solved`
+    impossible streak(task)  how many of its last attempts in a row have a mean score of 0
+    resting(task)            a streak >= its bound, and fewer than `rest` iterations since the last attempt
+
+After `rest` iterations a task may be drawn again: an attempt that breaks the streak (a regression, a first success) makes it an ordinary
+task, one that prolongs it lets it rest again. All of it follows from the history, so a resumed run needs no state for it, and nothing
+leaves the store: the door still knows resting tasks, and refuses their copies. The paper keeps every task in the batch (bounds of 0).
+"""
+
+from collections.abc import Sequence
+
+from attrs import field, frozen
+from attrs.validators import and_, ge, gt, le
+
+from ..model import Attempt, History, Task, TaskPool
+
+
+@frozen
+class Retirement:
+    """When tasks rest, and how many take part at once."""
+
+    solved_after: int = field(default=0, validator=ge(0))
+    """Attempts in a row, each solved, after which a task rests (0: never)."""
+    impossible_after: int = field(default=0, validator=ge(0))
+    """Attempts in a row, each without any success, after which a task rests (0: never)."""
+    solved: float = field(default=1.0, validator=and_(gt(0), le(1)))
+    """Mean score over the K rollouts from which on an attempt counts as solved."""
+    rest: int = field(default=20, validator=ge(1))
+    """Iterations that a task rests before it may be tried once more."""
+    limit: int = field(default=0, validator=ge(0))
+    """Tasks that batches are drawn from at most (0: all that do not rest): untried ones first, then unsettled, impossible, solved ones, and
+    of equals the newer."""
+
+
+def active(pool: TaskPool, history: History, iteration: int, settings: Retirement, batch: int) -> TaskPool:
+    """The tasks of `pool` that the batch of `iteration` is drawn from, in the pool's order; at least `batch` while the pool has them."""
+    if not (settings.solved_after or settings.impossible_after or settings.limit):
+        return pool
+    attempts = {task.id: history.attempts.get(task.id, ()) for task in pool}
+    rested = {task.id: _resting(attempts[task.id], iteration, settings) for task in pool}
+    # Resting tasks fill up a batch that would be too small without them, those first that have rested longest.
+    order = sorted(enumerate(pool), key=lambda numbered: (rested[numbered[1].id], *_rank(numbered[0], attempts[numbered[1].id], settings)))
+    awake = sum(rested[task.id] == 0 for task in pool)
+    wanted = max(min(awake, settings.limit or awake), batch)
+    chosen = {task.id for _, task in order[:wanted]}
+    return TaskPool(tuple(task for task in pool if task.id in chosen), pool.version)
+
+
+def resting(tasks: Sequence[Task], history: History, iteration: int, settings: Retirement) -> int:
+    """How many of `tasks` rest at `iteration`."""
+    return sum(_resting(history.attempts.get(task.id, ()), iteration, settings) > 0 for task in tasks)
+
+
+def _resting(attempts: Sequence[Attempt], iteration: int, settings: Retirement) -> int:
+    """Iterations that the task has still to rest, 0 when it is awake."""
+    for bound, streak in (
+        (settings.solved_after, _streak(attempts, settings.solved, 1.0)),
+        (settings.impossible_after, _streak(attempts, 0.0, 0.0)),
+    ):
+        if bound and streak >= bound:
+            return max(0, settings.rest - (iteration - attempts[-1].iteration) + 1)
+    return 0
+
+
+def _streak(attempts: Sequence[Attempt], low: float, high: float) -> int:
+    """How many of the last attempts in a row have a score in [low, high]."""
+    return next((n for n, attempt in enumerate(reversed(attempts)) if not low <= attempt.score <= high), len(attempts))
+
+
+def _rank(number: int, attempts: Sequence[Attempt], settings: Retirement) -> tuple[int, int]:
+    if not attempts:
+        kind = 0
+    elif attempts[-1].score >= settings.solved:
+        kind = 3
+    else:
+        kind = 2 if attempts[-1].score == 0 else 1
+    return kind, -number

@@ -1,0 +1,245 @@
+"""Rollouts: a policy acts in many episodes at once, in lockstep, and every error is put where it belongs.
+
+A completion that a policy tells as it ends (`StreamsCompletions`) is carried out while the others are still being written, but its episode
+goes on with the next turn of all: what is batched together, and so what is sampled, hangs on no timing.
+
+The environment's exceptions and timeouts are infrastructure faults (no score); text that leads nowhere is a policy fault (the
+environment's score stands). An exception of the policy's engine ends the rollout: without an engine there is nothing to go on with.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import attrs
+from attrs import define, field, frozen
+
+from ..contracts import Conversation, Environment, Episode, Policy
+from ..errors import InfrastructureFault
+from ..isolation import returned_values
+from ..isolation.deadlines import CallBatch, DeadlinePool
+from ..model import Observation, Outcome, RolloutGroup, Sampling, Step, Task, Trajectory
+from ..optional import HasMetrics, StreamsCompletions
+from ..record.timing import Clock
+
+logger = logging.getLogger(__name__)
+
+
+@frozen
+class RolloutLimits:
+    """`max_completions` an episode; `timeout` seconds a call of the environment; `workers` threads for that; `wave` rollouts at once."""
+
+    max_completions: int = 200
+    timeout: float = 30.0
+    workers: int = 1
+    wave: int = 0
+
+
+def _waves(numbers: range, size: int) -> Iterator[list[int]]:
+    """The numbers in order, `size` at a time."""
+    left = iter(numbers)
+    while wave := list(islice(left, size)):
+        yield wave
+
+
+@define
+class _Rollout:
+    task: Task
+    index: int
+    row: int
+    episode: Episode | None = None
+    conversation: Conversation | None = None
+    steps: list[Step] = field(factory=list)
+    score: float | None = None
+    metrics: dict[str, float] = field(factory=dict)
+    completions: int = 0
+    fault: str | None = None
+    broken: bool = False
+    done: bool = False
+
+    def step(self, text: str) -> Observation:
+        assert self.episode is not None
+        return returned_values.observation(self.episode.step(text))
+
+    def break_(self, where: str, error: Exception) -> None:
+        self.fault, self.broken, self.done = f"{where}: {type(error).__name__}: {error}", True, True
+
+    def end(self, fault: str | None = None) -> None:
+        self.fault, self.done = fault, True
+
+
+class RolloutRunner:
+    """Rolls out tasks of one environment; keeps its worker threads between calls."""
+
+    def __init__(self, environment: Environment, limits: RolloutLimits, clock: Clock) -> None:
+        self.environment, self.limits, self.clock = environment, limits, clock
+        self._pool = DeadlinePool(limits.workers, limits.timeout)
+
+    def run(
+        self,
+        policy: Policy,
+        tasks: Sequence[Task],
+        count: int,
+        sampling: Sampling,
+        iteration: int,
+        keep: Callable[[Task, Episode], None] | None = None,
+    ) -> list[RolloutGroup]:
+        """`count` rollouts of each task; groups in the tasks' order. Raises what the policy's engine raises.
+
+        `keep` is given each episode that has a score, before it is closed; where it raises, the rollout is an infrastructure fault.
+        """
+        return self.grouped(tasks, count, iteration, self.part(policy, tasks, count, sampling, iteration, range(len(tasks) * count), keep))
+
+    def part(
+        self,
+        policy: Policy,
+        tasks: Sequence[Task],
+        count: int,
+        sampling: Sampling,
+        iteration: int,
+        numbers: range,
+        keep: Callable[[Task, Episode], None] | None = None,
+    ) -> list[Trajectory]:
+        """The rollouts of these numbers alone: `slot * count + k` is number k of the task in `slot`, whoever rolls it."""
+        made: list[Trajectory] = []
+        for wave in _waves(numbers, self.limits.wave or max(1, len(numbers))):
+            rows = [_Rollout(tasks[n // count], n % count, n) for n in wave]
+            try:
+                self._open(policy, rows)
+                while live := [row for row in rows if not row.done]:
+                    self._advance(policy, live, sampling)
+                self._score(rows)
+                if keep is not None:
+                    self._call("keep", [row for row in rows if not row.broken], lambda row: keep(row.task, row.episode))
+            finally:
+                self._close([row.episode for row in rows if row.episode is not None])
+            made += self._trajectories(rows, iteration)
+        return made
+
+    @staticmethod
+    def grouped(tasks: Sequence[Task], count: int, iteration: int, made: Sequence[Trajectory]) -> list[RolloutGroup]:
+        """All rollouts of `part`, in order, as groups."""
+        return [RolloutGroup(task, iteration, tuple(made[s * count : (s + 1) * count])) for s, task in enumerate(tasks)]
+
+    def _call(self, where: str, rows: Sequence[_Rollout], function: Callable[[Any], Any]) -> list[Any]:
+        """Call the environment for each row; a row whose call fails is broken, and None stands in its place."""
+        calls = self._pool.begin()
+        calls.add([lambda row=row: function(row) for row in rows])  # type: ignore[misc]
+        return self._results(where, rows, calls)
+
+    def _results(self, where: str, rows: Sequence[_Rollout], calls: CallBatch) -> list[Any]:
+        with self.clock.part("environment"):
+            results = calls.results()
+        for n, (row, result) in enumerate(zip(rows, results, strict=True)):
+            if isinstance(result, Exception):
+                if not row.broken:
+                    row.break_(where, result)
+                results[n] = None
+        return results
+
+    def _open(self, policy: Policy, rows: Sequence[_Rollout]) -> None:
+        for row, episode in zip(rows, self._call("open", rows, self._opened), strict=True):
+            if episode is not None:
+                row.episode = episode
+        with self.clock.part("generation"):
+            for row in rows:
+                if row.episode is not None:
+                    row.conversation = policy.begin(row.task, row.episode.messages, row.episode.tools, row.row)
+
+    def _opened(self, row: _Rollout) -> Episode:
+        return returned_values.episode(self.environment.open(row.task))
+
+    def _advance(self, policy: Policy, live: Sequence[_Rollout], sampling: Sampling) -> None:
+        steps = self._pool.begin()
+        stepping: list[_Rollout] = []
+
+        def step(rows: Sequence[_Rollout], texts: Sequence[str]) -> None:
+            stepping.extend(rows)
+            steps.add([partial(row.step, text) for row, text in zip(rows, texts, strict=True)])
+
+        talks = [row.conversation for row in live if row.conversation is not None]
+        try:
+            with self.clock.part("generation"):
+                if isinstance(policy, StreamsCompletions):
+                    texts = policy.complete_streaming(talks, sampling, lambda n, text: step([live[n]], [text]))
+                else:
+                    texts = policy.complete(talks, sampling)
+            told = {row.row for row in stepping}
+            wrote: list[tuple[_Rollout, str]] = []
+            for row, text in zip(live, texts, strict=True):
+                if text is None:
+                    row.end("no room left in the context")
+                elif isinstance(text, InfrastructureFault):
+                    row.break_("policy", text)
+                elif row.row not in told:
+                    wrote.append((row, text))
+            step([row for row, _ in wrote], [text for _, text in wrote])
+        except BaseException:  # no step may be under way when the episodes are closed
+            steps.drop()
+            raise
+        seen = self._results("step", stepping, steps)
+        with self.clock.part("generation"):
+            for row, observation in zip(stepping, seen, strict=True):
+                if observation is not None:
+                    self._take(row, observation)
+
+    def _take(self, row: _Rollout, observation: Observation) -> None:
+        row.completions += 1
+        row.steps.extend(observation.steps)
+        if observation.done:
+            row.end(observation.fault)
+        elif row.completions >= self.limits.max_completions:
+            row.end(f"not done after {row.completions} completions")
+        if observation.messages and row.conversation is not None:
+            if row.done:  # shown to readers; the policy never sees it, so it is not among the tokens
+                row.conversation.messages.extend(observation.messages)
+            else:
+                row.conversation.observe(observation.messages)
+
+    def _score(self, rows: Sequence[_Rollout]) -> None:
+        whole = [row for row in rows if not row.broken]
+        for row, score in zip(whole, self._call("score", whole, lambda row: returned_values.score(row.episode.score())), strict=True):
+            row.score = score
+        telling = [row for row in whole if not row.broken and isinstance(row.episode, HasMetrics)]
+        for row, found in zip(
+            telling, self._call("metrics", telling, lambda row: returned_values.metrics(row.episode.metrics())), strict=True
+        ):
+            row.metrics = found or {}
+
+    def _trajectories(self, rows: Sequence[_Rollout], iteration: int) -> list[Trajectory]:
+        bare = {row.row: self._trajectory(row, iteration) for row in rows}
+        whole = [row for row in rows if not row.broken]
+        patterns = self._call("patterns", whole, lambda row: returned_values.patterns(self.environment.patterns(bare[row.row])))
+        for row, names in zip(whole, patterns, strict=True):
+            bare[row.row] = self._trajectory(row, iteration) if names is None else attrs.evolve(bare[row.row], patterns=names)
+        return list(bare.values())
+
+    @staticmethod
+    def _trajectory(row: _Rollout, iteration: int) -> Trajectory:
+        outcome = Outcome.INFRASTRUCTURE_FAULT if row.broken else Outcome.POLICY_FAULT if row.fault else Outcome.COMPLETED
+        talk = row.conversation
+        return Trajectory(
+            task_id=row.task.id,
+            iteration=iteration,
+            index=row.index,
+            messages=tuple(talk.messages) if talk else (),
+            steps=tuple(row.steps),
+            outcome=outcome,
+            score=None if row.broken else row.score,
+            fault=row.fault,
+            tokens=talk.tokens if talk else None,
+            metrics=row.metrics,
+        )
+
+    def _close(self, episodes: Sequence[Episode]) -> None:
+        """A failing close changes no score; it may leak, so it is told."""
+        with self.clock.part("environment"):
+            for result in self._pool.map([episode.close for episode in episodes]):
+                if isinstance(result, Exception):
+                    logger.warning("closing an episode failed: %s: %s", type(result).__name__, result)
+
+    def close(self) -> None:
+        """Let the worker threads end."""
+        self._pool.close()

@@ -1,0 +1,87 @@
+"""How a command ends that is stopped: by Ctrl-C, SIGTERM, or a fault; with one line that says how to go on, and an exit code."""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import typer
+
+from ..errors import CoevolveError, UserError
+
+
+def launched() -> bool:
+    """Whether a launcher started several processes; UserError where it was asked to and started one."""
+    if "WORLD_SIZE" not in os.environ and "MASTER_ADDR" in os.environ and os.environ.get("ACCELERATE_USE_CPU") == "True":
+        raise UserError(
+            "accelerate launch --cpu starts one process, whatever its --num_processes: for several give --multi_gpu in its place, which "
+            "needs no GPU, or use torchrun --nproc-per-node"
+        )
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
+def follows() -> bool:
+    """Whether this is one of several processes, but not the first."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1 and int(os.environ.get("RANK", "0")) > 0
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, as schedulers send it before they kill: the run ends as it does at Ctrl-C."""
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise _Terminated
+
+
+@contextmanager
+def resumable(folder: Path | None) -> Iterator[None]:
+    """Say how to go on when a run is interrupted or a fault stops it; before its folder holds anything, there is nothing to go on with.
+
+    Of a run's several processes only the first has the `folder` and says it; SIGTERM, by which launchers stop them, is an interrupt too.
+    """
+    if launched():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def how(change: str = "") -> str:
+        sets = f" --set {change}" if change else ""
+        return f"; go on with: coevolve resume {folder}{sets}" if folder and (folder / "config.toml").is_file() else ""
+
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, _terminate) if main else None
+    try:
+        yield
+    except UserError as error:
+        if follows():  # what it meets in the run itself is this process's own
+            raise typer.Exit(fail(code_of(error), str(error), own=True)) from error
+        raise
+    except CoevolveError as error:
+        raise typer.Exit(fail(code_of(error), f"{error}{how(error.change)}")) from error
+    except KeyboardInterrupt as stop:
+        raise typer.Exit(fail(code_of(stop), f"stopped{how()}")) from None
+    finally:
+        if main:
+            signal.signal(signal.SIGTERM, before)
+
+
+def code_of(error: BaseException) -> int:
+    """The exit code of a command that `error` ends."""
+    codes = ((UserError, 2), (CoevolveError, 3), (_Terminated, 143), (KeyboardInterrupt, 130))
+    return next((code for kind, code in codes if isinstance(error, kind)), 1)
+
+
+def fail(code: int, text: str, *, own: bool = False) -> int:
+    """Print one line on stderr; the exit code. Of several processes on one machine only the first says what the user can mend, for all of
+    them read the same settings, unless it is this one's `own`; torchrun shows the line once more at the end of what it prints itself."""
+    line = f"coevolve: {' '.join(text.split())}"
+    if own or code != 2 or not follows() or os.environ.get("LOCAL_RANK", "0") == "0":
+        print(line, file=sys.stderr)
+    if file := os.environ.get("TORCHELASTIC_ERROR_FILE"):
+        with suppress(OSError):
+            extra = {"py_callstack": line, "timestamp": str(int(time.time()))}
+            Path(file).write_text(json.dumps({"message": {"message": line, "extraInfo": extra}}))
+    return code

@@ -1,0 +1,89 @@
+"""What a resumed run may change, and when the change counts: a setting that its checkpoints do not allow is refused before anything is
+written, and config.toml is replaced, in one step, when the trainer has taken up its checkpoint."""
+
+import os
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from attrs import define
+
+from ..contracts import LoopState, Policy
+from ..errors import UserError
+from ..model import RolloutGroup
+from ..optional import HasFixed
+from ..registry import Registry
+from ..settings.config import Config, dump_toml
+
+FIXED = {
+    "seed": "every draw so far came from it",
+    "initial_tasks": "they are drawn already",
+    "train_split": "the initial tasks are drawn already",
+    "evaluation.split": "the tasks were kept apart from this one",
+}
+"""Settings that hold for a whole run, with the reason."""
+NAMED = {"environment": "the tasks are this one's", "trainer": "the checkpoints are this one's"}
+"""Components that hold for a whole run."""
+
+
+def check_changes(before: Config, now: Config, registry: Registry, folder: Path) -> None:
+    """UserError for a setting of the run in `folder` that `now` changes and its tasks or checkpoints do not allow."""
+    for key, old, new, why in _fixed(before, now, registry):
+        if old != new:
+            again = f"coevolve run --config {folder / 'config.toml'} --set {key}=... --out OTHER"
+            raise UserError(
+                f"a resume cannot change {key} from {old!r} to {new!r}: {why}; leave it as it is, or begin another run: {again}"
+            )
+
+
+def _fixed(before: Config, now: Config, registry: Registry) -> Iterator[tuple[str, Any, Any, str]]:
+    for key, why in FIXED.items():
+        yield key, attrgetter(key)(before), attrgetter(key)(now), why
+    for kind, why in NAMED.items():
+        yield f"{kind}.name", getattr(before, kind).name, getattr(now, kind).name, why
+    for kind in ("environment", "policy", "trainer"):
+        old, new = getattr(before, kind), getattr(now, kind)
+        component: Any = registry.component(kind, new.name)
+        for option in component.fixed if isinstance(component, HasFixed) else ():
+            if hasattr(old.options, option):  # of another component by now it need not
+                yield f"{kind}.{option}", getattr(old.options, option), getattr(new.options, option), "the run so far hangs on it"
+
+
+def write_config(config: Config, folder: Path) -> None:
+    """Replace the run's config.toml in one step: killed anywhere, the run has the old one or the new one."""
+    file, made = folder / "config.toml", folder / "config.toml.new"
+    made.write_text(dump_toml(config))
+    os.replace(made, file)
+
+
+@define
+class Entered:
+    """The loop as the trainer sees it; `taken_up` is called before the first rollout: what the trainer loads is loaded by then."""
+
+    loop: LoopState
+    taken_up: Callable[[], None]
+    _entered: bool = False
+
+    @property
+    def iteration(self) -> int:
+        return self.loop.iteration
+
+    @property
+    def steps(self) -> int:
+        return self.loop.steps
+
+    def enter(self) -> None:
+        if not self._entered:
+            self.taken_up()
+            self._entered = True
+
+    def rollout(self, policy: Policy, iteration: int) -> list[RolloutGroup]:
+        self.enter()
+        return self.loop.rollout(policy, iteration)
+
+    def finish_iteration(self, iteration: int, metrics: dict[str, float]) -> bool:
+        return self.loop.finish_iteration(iteration, metrics)
+
+    def commit(self, iteration: int, folder: Path) -> None:
+        self.loop.commit(iteration, folder)

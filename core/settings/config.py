@@ -1,0 +1,232 @@
+"""A run's configuration: every setting with its default and unit. Precedence: defaults < recipe < file < --set.
+
+seed = 3
+[policy]
+name = "transformers"      # which component
+model = "path/to/model"    # its own options, see its Options class
+[signals]
+names = ["boundary", "rare"]
+[signals.rare]
+theta = 1.0
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import tomli_w
+from attrs import Factory, field, frozen
+from attrs.validators import and_, ge, gt, le, lt, min_len
+
+from ..errors import UserError, did_you_mean
+from ..registry import Registry
+from ..rollouts.resting_tasks import Retirement
+from .sources import ABSENT, MANY, ONE, SettingSource, merge, recipes, setting_sources, source
+from .toml_to_attrs import NONE, SettingError, describe, plain, structure
+
+__all__ = ["Chosen", "Config", "Evaluation", "PluginChoice", "dump_toml", "load_config", "plugin_choice", "recipes"]
+
+DEFAULT_RECIPE = "desk"
+SECONDS: Any = and_(gt(0), le(10_000_000))
+"""Of a deadline: no more than the system's clocks can wait for, with all repetitions."""
+
+
+@frozen
+class Chosen:
+    """A component by name, with an instance of its Options class."""
+
+    name: str
+    options: Any
+
+
+@frozen
+class Evaluation:
+    """When and on what the held-out success is measured."""
+
+    every: int = field(default=20, validator=ge(0))
+    """Iterations between evaluations; 0 evaluates only before the first and after the last iteration."""
+    tasks: int = field(default=200, validator=ge(0))
+    """Tasks of an evaluation during training (0: all)."""
+    final_tasks: int = field(default=400, validator=ge(0))
+    """Tasks of the evaluations before the first and after the last iteration (0: all)."""
+    split: str = "test"
+    """The environment's held-out split; near copies of its tasks are refused at the pool's door."""
+    modes: tuple[Literal["greedy", "sampled"], ...] = field(default=("greedy", "sampled"), validator=min_len(1))
+    """greedy: temperature 0; sampled: the training temperature."""
+
+
+@frozen
+class PluginChoice:
+    """Which plugins are loaded: names or patterns such as "coevolve.signals.*"."""
+
+    only: tuple[str, ...] = ()
+    """Load these and no other; empty: all."""
+    block: tuple[str, ...] = ()
+    """Do not load these."""
+
+
+@frozen(kw_only=True)
+class Config:
+    """The resolved configuration of a run. An iteration is one batch of rollouts with its GRPO update."""
+
+    seed: int = field(default=0, validator=and_(ge(0), lt(2**32)))
+    """Feeds every random draw of the run."""
+    steps: int = field(default=60, validator=and_(ge(0), le(1_000_000)))
+    """Iterations in all."""
+    evolve_every: int = field(default=10, validator=ge(1))
+    """Iterations between evolutions of the task pool (paper: 10)."""
+    batch: int = field(default=16, validator=ge(1))
+    """B: tasks an iteration (paper: 32)."""
+    rollouts: int = field(default=8, validator=ge(2))
+    """K: rollouts a task and iteration (paper: 8); a group of one has no advantage."""
+    temperature: float = field(default=1.0, validator=gt(0))
+    """Sampling temperature of the rollouts."""
+    max_new_tokens: int = field(default=48, validator=ge(1))
+    """Tokens of one completion at most."""
+    max_completions: int = field(default=200, validator=ge(1))
+    """Completions of one episode at most, beside the environment's own bound; an episode that is not done by then is a policy fault."""
+    initial_tasks: int = field(default=64, validator=ge(0))
+    """Train tasks in D_0, a seeded choice (0: all; paper: 100)."""
+    tasks_per_evolution: int = field(default=16, validator=ge(0))
+    """Admitted tasks that end an evolution."""
+    candidates_per_task: int = field(default=8, validator=ge(1))
+    """Candidates validated for each wanted task at most."""
+    checkpoint_every: int = field(default=10, validator=ge(1))
+    """Iterations between checkpoints; the last iteration always makes one."""
+    train_split: str = "train"
+    """The environment's split that D_0 and synthesis start from."""
+    step_timeout: float = field(default=30.0, validator=SECONDS)
+    """Seconds for one call into the environment; past it the rollout is an infrastructure fault."""
+    tasks_timeout: float = field(default=900.0, validator=SECONDS)
+    """Seconds for the environment to tell its splits, or the tasks of one; it may be fetching its data."""
+    synthesis_timeout: float = field(default=3000.0, validator=SECONDS)
+    """Seconds for the synthesizer to come to its next candidate; past it that evolution ends with the tasks that it has."""
+    wave: int = field(default=0, validator=ge(0))
+    """Rollouts of a process at once (0: all); fewer hold a smaller cache of keys and values, and take longer."""
+    workers: int = field(default=1, validator=ge(1))
+    """Threads that call the environment."""
+    fault_limit: float = field(default=0.5, validator=and_(gt(0), le(1)))
+    """Share of infrastructure faults among an iteration's rollouts, in (0, 1]; more than that stops the run (resumable)."""
+    process_timeout: float = field(default=3600.0, validator=SECONDS)
+    """Seconds that the processes of a run wait for each other (the first one's synthesis included); past it the run stops, resumable."""
+    stalled_after: int = field(default=5, validator=ge(1))
+    """Iterations in a row without unequal scores in any group before the run says why it learns nothing."""
+    replay: str = ""
+    """Folder of a run whose teacher traffic answers this one's requests: no network, no cost; the other settings must be that run's."""
+    retirement: Retirement = Factory(Retirement)
+    evaluation: Evaluation = Evaluation()
+    plugins: PluginChoice = PluginChoice()
+    environment: Chosen
+    policy: Chosen
+    trainer: Chosen
+    sampler: Chosen
+    synthesizer: Chosen | None = None
+    """None (in TOML: name = "none") keeps the pool static."""
+    executor: Chosen | None = None
+    """Who does the environment's work; None (in TOML: name = "threads"): this process does, in `workers` threads."""
+    signals: tuple[Chosen, ...] = Factory(tuple)
+    validators: tuple[Chosen, ...] = Factory(tuple)
+    """A candidate must pass all of them; none at all admits every candidate (the paper's arm without validation)."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The configuration as TOML values; `load_config` of it gives this configuration again."""
+        found = plain(self)
+        for key in ONE:
+            table = found[key]
+            found[key] = {"name": ABSENT[key]} if table == NONE else {"name": table["name"], **table["options"]}
+        for key in MANY:
+            tables = found[key]
+            found[key] = {"names": [t["name"] for t in tables], **{t["name"]: t["options"] for t in tables if t["options"]}}
+        return found
+
+
+def load_config(
+    registry: Registry,
+    recipe: str | None = DEFAULT_RECIPE,
+    file: Path | None = None,
+    sets: Sequence[str] = (),
+    above: Sequence[SettingSource] = (),
+) -> Config:
+    """Merge recipe, file, `sets` and the sources `above` them (each overrides those before it) into a checked configuration.
+
+    UserError in one line (source, key, what was expected and found) for a setting that does not fit.
+    """
+    found = [*setting_sources(recipe, file, sets), *above]
+    try:
+        return _structure(registry, merge(found))
+    except SettingError as misfit:
+        raise _user_error(misfit, source(found, misfit.path)) from misfit
+
+
+def plugin_choice(recipe: str | None = DEFAULT_RECIPE, file: Path | None = None, sets: Sequence[str] = ()) -> PluginChoice:
+    """The `plugins` table alone: it is needed before there is a registry to check the rest against."""
+    found = setting_sources(recipe, file, sets)
+    try:
+        return structure(merge(found).get("plugins", {}), PluginChoice, "plugins")
+    except SettingError as misfit:
+        raise _user_error(misfit, source(found, misfit.path)) from misfit
+
+
+def dump_toml(config: Config) -> str:
+    """The whole configuration as TOML text that `load_config` reads back to an equal one."""
+    return tomli_w.dumps(config.as_dict())
+
+
+def _structure(registry: Registry, values: dict[str, Any]) -> Config:
+    given = dict(values)
+    for key in ONE:
+        given[key] = _one(registry, key, given.get(key, {}))
+    for key, kind in MANY.items():
+        given[key] = _many(registry, key, kind, given.get(key, {}))
+    return structure(given, Config)
+
+
+def _one(registry: Registry, kind: str, table: object) -> Chosen | None:
+    if not isinstance(table, dict):
+        raise SettingError(kind, f"{kind}: expected a table, found {describe(table)}; choose a component with {kind}.name")
+    options = dict(table)
+    name = options.pop("name", None if options else ABSENT.get(kind))
+    if name is not None and name == ABSENT.get(kind):
+        if options:
+            raise SettingError(
+                f"{kind}.{min(options)}", f'{kind} has options but {kind}.name is "{name}"; choose one of {_all(registry, kind)}'
+            )
+        return None
+    if name is None:
+        raise SettingError(kind, f"{kind}.name is missing; choose one of {_all(registry, kind)}")
+    return _chosen(registry, kind, name, options, f"{kind}.name", kind)
+
+
+def _many(registry: Registry, key: str, kind: str, table: object) -> tuple[Chosen, ...]:
+    if not isinstance(table, dict):
+        raise SettingError(key, f"{key}: expected a table, found {describe(table)}; choose components with {key}.names = [...]")
+    tables = dict(table)
+    names = structure(tables.pop("names", []), tuple[str, ...], f"{key}.names")
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise SettingError(f"{key}.names", f"{key}.names holds {repeated[0]!r} twice; name it once")
+    for name in tables:
+        if name in registry.names(kind) and name not in names:
+            raise SettingError(
+                f"{key}.{name}", f"{key}.{name} has options but {name!r} is not in {key}.names; add it there or remove the table"
+            )
+        if name not in names:
+            known = (*registry.names(kind), "names")
+            raise SettingError(f"{key}.{name}", f"unknown key '{key}.{name}'{did_you_mean(name, known)}")
+    return tuple(_chosen(registry, kind, name, tables.get(name, {}), f"{key}.names", f"{key}.{name}") for name in names)
+
+
+def _chosen(registry: Registry, kind: str, name: object, options: object, name_path: str, path: str) -> Chosen:
+    name = structure(name, str, name_path)
+    try:
+        component = registry.component(kind, name)
+    except UserError as error:
+        raise SettingError(name_path, f"{name_path}: {error}") from error
+    return Chosen(name, structure(options, component.Options, path))
+
+
+def _all(registry: Registry, kind: str) -> str:
+    return ", ".join(registry.names(kind))
+
+
+def _user_error(misfit: SettingError, where: str | None) -> UserError:
+    return UserError(f"{where}: {misfit.text}" if where else misfit.text)

@@ -1,0 +1,133 @@
+"""Where a run's settings come from: a recipe, a file, `--set key.path=value`; later setting_sources win, key by key.
+
+A layer that chooses another component drops the options that lower setting_sources gave to the one before.
+"""
+
+import importlib.resources
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from ..errors import UserError, did_you_mean
+
+ONE = ("environment", "policy", "trainer", "sampler", "synthesizer", "executor")
+"""Tables that choose one component: `name` and its options."""
+ABSENT = {"synthesizer": "none", "executor": "threads"}
+"""Those of them that may choose none, with the word for it: it needs no component, so no list of plugins can lack it."""
+MANY = {"signals": "signal", "validators": "validator"}
+"""Tables that choose several: `names`, and a table of options for each that needs one."""
+
+
+@frozen
+class SettingSource:
+    """Settings and the name that errors call their source."""
+
+    source: str
+    values: Mapping[str, Any]
+
+
+def recipes() -> dict[str, str]:
+    """Recipe names with the first comment line of each."""
+    folder = importlib.resources.files(__package__) / "recipes"
+    texts = {entry.name.removesuffix(".toml"): entry.read_text("utf-8") for entry in folder.iterdir() if entry.name.endswith(".toml")}
+    return {name: texts[name].partition("\n")[0].removeprefix("#").strip() for name in sorted(texts)}
+
+
+def setting_sources(recipe: str | None, file: Path | None, sets: Sequence[str]) -> list[SettingSource]:
+    """The setting_sources in their order, lowest first. UserError for what cannot be read."""
+    found = []
+    if recipe is not None:
+        if recipe not in recipes():
+            raise UserError(f"unknown recipe {recipe!r}{did_you_mean(recipe, recipes())}")
+        text = (importlib.resources.files(__package__) / "recipes" / f"{recipe}.toml").read_text("utf-8")
+        found.append(SettingSource(f"recipe {recipe}", tomllib.loads(text)))
+    if file is not None:
+        found.append(SettingSource(str(file), read_file(file)))
+    if sets:
+        found.append(SettingSource("--set", read_sets(sets)))
+    return found
+
+
+def read_file(file: Path) -> dict[str, Any]:
+    """The tables of a TOML file."""
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise UserError(f"cannot read {file}: {error.strerror}; name an existing TOML file") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UserError(f"{file} is not valid TOML: {' '.join(str(error).split())}") from error
+
+
+def read_sets(sets: Sequence[str]) -> dict[str, Any]:
+    """The tables that `key.path=value` settings describe."""
+    found: dict[str, Any] = {}
+    for setting in sets:
+        key, equals, text = setting.partition("=")
+        *tables, last = (part.strip() for part in key.split("."))
+        if not equals or not all((*tables, last)):
+            raise UserError(f"--set takes KEY=VALUE (such as steps=20 or policy.name=scripted), found {setting!r}")
+        table = found
+        for part in tables:
+            table = table.setdefault(part, {})
+            if not isinstance(table, dict):
+                raise UserError(f"--set {setting}: {part!r} was set to a value before, so it has no keys; drop one of the two")
+        table[last] = parse_value(setting, text.strip())
+    return found
+
+
+def parse_value(setting: str, text: str) -> Any:
+    """A TOML value; a bare word or path stands for itself as text."""
+    if not text:
+        raise UserError(f"--set {setting}: the value is missing (an empty text is '\"\"')")
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        if text[0] in "[{\"'":
+            raise UserError(f"--set {setting}: {text!r} is not a TOML value ({' '.join(str(error).split())[:80]})") from error
+        return text
+    value = parsed["value"]
+    return value if len(parsed) == 1 and isinstance(value, bool | int | float | str | list | dict) else text
+
+
+def merge(found: Sequence[SettingSource]) -> dict[str, Any]:
+    """All setting_sources as one table."""
+    merged: dict[str, Any] = {}
+    for layer in found:
+        for key, value in layer.values.items():
+            below = merged.get(key)
+            if isinstance(below, dict) and isinstance(value, dict):
+                merged[key] = _over(_kept(key, below, value), value)
+            else:
+                merged[key] = value
+    return merged
+
+
+def source(found: Sequence[SettingSource], path: str) -> str | None:
+    """The uppermost layer that says something about `path`, or about the table that holds it."""
+    keys = path.partition("[")[0].split(".")
+    while keys:
+        for layer in reversed(found):
+            value: Any = layer.values
+            for key in keys:
+                value = value.get(key) if isinstance(value, Mapping) else None
+            if value is not None:
+                return layer.source
+        keys.pop()
+    return None
+
+
+def _kept(key: str, below: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
+    """What stays of a lower layer's table when `value` may choose other components."""
+    if key in ONE and "name" in value and value["name"] != below.get("name"):
+        return {}
+    if key in MANY and isinstance(value.get("names"), list):
+        return {name: table for name, table in below.items() if name in value["names"]}
+    return below
+
+
+def _over(below: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
+    both = {k: _over(below[k], v) for k, v in value.items() if isinstance(v, dict) and isinstance(below.get(k), dict)}
+    return {**below, **value, **both}

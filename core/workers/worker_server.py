@@ -1,0 +1,131 @@
+"""The far end of an executor's worker: it holds the environment and its open episodes, and answers requests.
+
+A request is a method and its arguments, an answer is a value or the name and text of what was raised. Both are pickled domain objects and
+pass between processes of this program only: nothing that a model, a teacher or a file wrote is ever unpickled.
+"""
+
+import os
+import pickle
+import socket
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+from attrs import frozen
+
+from ..contracts import Environment, Episode
+from ..errors import CoevolveError, InfrastructureFault, UserError
+from ..isolation import returned_values
+from ..model import Message, Task
+from ..optional import HasAggregates, HasMetrics, HasProvenance
+
+OPTIONAL = ((HasProvenance, "provenance"), (HasAggregates, "aggregates"))
+"""What only some environments have, with the method's name."""
+OURS = {kind.__name__: kind for kind in (CoevolveError, UserError, InfrastructureFault)}
+"""Errors that keep their class on the way; of all others the class's name is kept."""
+
+
+@frozen
+class Hello:
+    """What a worker says of itself: `optional` names those methods of OPTIONAL that its environment has."""
+
+    pid: int
+    host: str
+    optional: tuple[str, ...]
+
+
+@frozen
+class Opened:
+    """What a worker says of an episode that it opened."""
+
+    messages: tuple[Message, ...]
+    tools: Sequence[dict[str, Any]] | None
+    metrics: bool
+    """Whether the episode has optional.HasMetrics."""
+
+
+@frozen
+class PickledEnvironment:
+    """contracts.EnvironmentSource: the component's class by its module's name, and its options.
+
+    So a worker needs no registry: it imports what this process imported, whichever plugin it came from.
+    """
+
+    data: bytes
+
+    @classmethod
+    def of(cls, component: type[Any], options: Any) -> Self:
+        """UserError for a class that no other process could import."""
+        try:
+            if component.__module__ == "__main__":
+                raise TypeError("it stands in the program's main file")
+            return cls(pickle.dumps((component, options)))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            fix = "put it at the top level of a module, or take executor.name=threads"
+            raise UserError(f"environment {component.name!r} cannot be made in another process ({error}): {fix}") from error
+
+    def build(self) -> Callable[[bytes], bytes]:
+        return EnvironmentServer(self.data).answer
+
+
+class EnvironmentServer:
+    """One worker's environment, made at the first request, and its episodes by number."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._environment: Environment
+        self._episodes: dict[int, Episode] = {}
+        self._snapshots: dict[int, dict[int, Any]] = {}
+
+    def answer(self, request: bytes) -> bytes:
+        """Carry out a request; whatever is raised, also while the answer is pickled, is the answer."""
+        try:
+            method, arguments = pickle.loads(request)  # written by pool.py of the program that started this worker
+            return pickle.dumps((True, getattr(self, method)(*arguments)))
+        except SystemExit as error:  # as in threads: the environment may not end its worker
+            return pickle.dumps((False, ("InfrastructureFault", f"it tried to end the program ({error!r})", "")))
+        except Exception as error:  # noqa: BLE001 - whoever asked gets it
+            name = next((c.__name__ for c in type(error).__mro__ if OURS.get(c.__name__) is c), type(error).__name__)
+            return pickle.dumps((False, (name, str(error), traceback.format_exc())))
+
+    def hello(self) -> Hello:
+        component, options = pickle.loads(self._data)  # written by PickledEnvironment.of above
+        self._environment = component(options)
+        optional = tuple(name for kind, name in OPTIONAL if isinstance(self._environment, kind))
+        return Hello(os.getpid(), socket.gethostname(), optional)
+
+    def environment(self, method: str, arguments: tuple[Any, ...]) -> Any:
+        """A method of the environment itself."""
+        return getattr(self._environment, method)(*arguments)
+
+    def open(self, number: int, task: Task, texts: tuple[str, ...], before: int) -> Opened:
+        """Open `task` as episode `number`, in the place of `before` if that is here, and bring it to where `texts` lead."""
+        if before in self._episodes:
+            self.close(before)
+        episode = returned_values.episode(self._environment.open(task))
+        try:
+            for text in texts:
+                episode.step(text)
+        except BaseException:
+            episode.close()
+            raise
+        self._episodes[number], self._snapshots[number] = episode, {}
+        return Opened(tuple(episode.messages), episode.tools, isinstance(episode, HasMetrics))
+
+    def episode(self, number: int, method: str, arguments: tuple[Any, ...]) -> Any:
+        """A method of an open episode: step, score, state or metrics."""
+        return getattr(self._episodes[number], method)(*arguments)
+
+    def snapshot(self, number: int, mark: int, dropped: tuple[int, ...]) -> None:
+        """Keep a snapshot under `mark`, and forget those that nobody can ask for any more. It never leaves this process."""
+        kept = self._snapshots[number]
+        for old in dropped:
+            kept.pop(old, None)
+        kept[mark] = self._episodes[number].snapshot()
+
+    def restore(self, number: int, mark: int) -> None:
+        self._episodes[number].restore(self._snapshots[number][mark])
+
+    def close(self, number: int) -> None:
+        self._snapshots.pop(number, None)
+        self._episodes.pop(number).close()
