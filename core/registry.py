@@ -13,7 +13,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 import pluggy
@@ -92,6 +92,16 @@ class _Offer:
     record: PluginRecord
 
 
+class Choice(Protocol):
+    """A component's name and its options, as a configuration holds them (settings.config.Chosen)."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def options(self) -> Any: ...
+
+
 class PluginError(Exception):
     """A plugin that cannot be used; the text is one line."""
 
@@ -130,6 +140,10 @@ class Registry:
         if len(offers) > 1:
             raise UserError(self._conflict(kind, name))
         return offers[0].component
+
+    def make(self, kind: str, chosen: "Choice") -> Any:
+        """The component that a configuration chose, made with its options."""
+        return self.component(kind, chosen.name)(chosen.options)
 
     def distribution(self, kind: str, name: str) -> str:
         """The "distribution version" of the plugin that offers a component, for a run's record of what it used."""

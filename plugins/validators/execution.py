@@ -200,7 +200,7 @@ def _tells(result: Any, query: str) -> bool:
 
 
 def _result(replay: Replay, index: int) -> Any:
-    return (replay.taken[index].result, replay.taken[index].error) if index < len(replay.taken) else None
+    return (replay.own_steps[index].result, replay.own_steps[index].error) if index < len(replay.own_steps) else None
 
 
 def _altered(action: Action) -> Iterator[Action]:

@@ -68,7 +68,7 @@ class Minimal:
         return Verdict(True, "accepted", f"{len(kept)} of {len(task.solution)} calls do", shorter)
 
     def _without_useless(self, environment: Environment, task: Task, right: Replay) -> list[Action]:
-        kept, steps, texts = list(task.solution), right.taken, environment.script(task.solution)
+        kept, steps, texts = list(task.solution), right.own_steps, environment.script(task.solution)
         said, left, index = Said(), self.options.max_replays, len(kept) - 1
         said.add(task.query)
         free = modes(environment)
@@ -78,7 +78,7 @@ class Minimal:
                 left -= 1
                 tried = self._play(environment, task, fewer)
                 if tried.solved and tried.state == right.state and failure(tried, len(rest)) is None:
-                    kept, steps, texts, index = rest, tried.taken, fewer, len(rest)
+                    kept, steps, texts, index = rest, tried.own_steps, fewer, len(rest)
             index -= 1
         return kept
 

@@ -1,55 +1,13 @@
-"""Actions carried out in a fresh episode of a task, and what came of them."""
+"""Replays of a candidate's solution and of other actions in its place."""
 
 from collections.abc import Sequence
 
-from attrs import frozen
-
-from coevolve import SUCCESS, Action, Environment, Message, Step, Task
-
-
-@frozen
-class Replay:
-    """`start` and `state` are the digests of the world before and after; `ending` is the call that ended the episode, with its answer."""
-
-    steps: tuple[Step, ...]
-    messages: tuple[Message, ...]
-    start: str
-    state: str
-    score: float
-    fault: str | None
-    ending: Action | None = None
-
-    @property
-    def end(self) -> tuple[str, Action | None]:
-        """What is left when all is over: the state and the answer."""
-        return self.state, self.ending
-
-    @property
-    def solved(self) -> bool:
-        return self.score >= SUCCESS
-
-    @property
-    def taken(self) -> tuple[Step, ...]:
-        """The steps that are actions of their own, in the actions' order: without what was done inside of them."""
-        return tuple(step for step in self.steps if not step.inner)
+from coevolve import Action, Environment, Replay, Task, play
 
 
 def replay(environment: Environment, task: Task, texts: Sequence[str], limit: int) -> Replay:
-    """Say `texts`, at most `limit` of them, in a fresh episode of the task."""
-    steps: list[Step] = []
-    messages: list[Message] = []
-    fault = ending = None
-    with environment.open(task) as episode:
-        start = episode.state()
-        for text in texts[:limit]:
-            seen = episode.step(text)
-            steps += seen.steps
-            messages += seen.messages
-            fault = fault or seen.fault
-            if seen.done:
-                ending = seen.steps[-1].action if seen.steps else None
-                break
-        return Replay(tuple(steps), tuple(messages), start, episode.state(), episode.score(), fault, ending)
+    """Play at most `limit` of the texts in a fresh episode of the task."""
+    return play(environment, task, texts[:limit])
 
 
 def attempt(environment: Environment, task: Task, actions: Sequence[Action], limit: int) -> Replay | None:
@@ -69,4 +27,4 @@ def failure(made: Replay, wanted: int) -> str | None:
         return f"{failed.action.name}: {failed.error}"
     if made.fault is not None:
         return made.fault
-    return f"{len(made.taken)} of {wanted} calls were carried out" if len(made.taken) < wanted else None
+    return f"{len(made.own_steps)} of {wanted} calls were carried out" if len(made.own_steps) < wanted else None

@@ -73,6 +73,7 @@ from coevolve.core.optional import (
     TakesWeights,
 )
 from coevolve.core.refusals import Reason, Refusal
+from coevolve.core.replay import Replay, perform, play
 
 __version__ = "0.1.0"
 
@@ -121,6 +122,7 @@ __all__ = [
     "Policy",
     "Reason",
     "Refusal",
+    "Replay",
     "RolloutGroup",
     "Rolls",
     "RunInfo",
@@ -151,4 +153,6 @@ __all__ = [
     "__version__",
     "did_you_mean",
     "hookimpl",
+    "perform",
+    "play",
 ]
