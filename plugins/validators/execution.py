@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 import attrs
 from attrs import field, frozen, validators
 
-from coevolve import Action, CandidateTask, Environment, Task, TaskPool, Verdict, hookimpl
+from coevolve import Action, CandidateTask, Environment, Replay, Task, TaskPool, Verdict, hookimpl
 
 from .grounding import ungrounded
 from .known import Index
 from .reasons import Reason, Refused
-from .replays import Replay, attempt, failure, replay
+from .replays import attempt, failure, replay
 from .sameness import known
 from .similarity import text_of
 

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from attrs import define, field, frozen
 
-from coevolve import Environment, Task, TaskKeys
+from coevolve import Environment, Replay, Task, TaskKeys
 
-from .replays import Replay
 from .sameness import Known, Sameness, known
 from .similarity import Text, nearest, text_of
 

@@ -17,11 +17,11 @@ from typing import ClassVar
 import attrs
 from attrs import field, frozen, validators
 
-from coevolve import Action, CandidateTask, Environment, Step, Task, TaskPool, Verdict, hookimpl
+from coevolve import Action, CandidateTask, Environment, Replay, Step, Task, TaskPool, Verdict, hookimpl
 
 from .grounding import Said, literals, modes
 from .reasons import Reason, Refused
-from .replays import Replay, failure, replay
+from .replays import failure, replay
 
 
 @frozen

@@ -25,10 +25,10 @@ from collections.abc import Iterator
 
 from attrs import define, field, frozen
 
-from coevolve import Action, Environment, Task
+from coevolve import Action, Environment, Replay, Task
 
 from .grounding import Said, literals, modes
-from .replays import Replay, replay
+from .replays import replay
 from .similarity import text_of
 
 RESEMBLANCE = 0.9

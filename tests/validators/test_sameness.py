@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 import pytest
 
-from coevolve import Action, CandidateTask, Step, Task, TaskPool, Verdict
+from coevolve import Action, CandidateTask, Replay, Step, Task, TaskPool, Verdict
 from coevolve.environments.bfcl import assets
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.environments.bfcl.release import DEFAULT, RELEASES
@@ -142,6 +142,13 @@ def test_turns_in_another_order_are_a_matter_for_the_keys(bfcl: Any, start: Task
     assert judge(bfcl, first, [second]).accepted
 
 
+def _answered(made: Replay, answer: str) -> Replay:
+    """The same replay, ended with another answer."""
+    *before, last = made.observations
+    ending = attrs.evolve(last.steps[-1], action=Action("done", {"answer": answer}))
+    return attrs.evolve(made, observations=(*before, attrs.evolve(last, steps=(*last.steps[:-1], ending))))
+
+
 def test_tasks_with_other_answers_are_others() -> None:
     """The desk's last call gives the answer: the same change of the world with a question beside it is no paraphrase."""
     desk = Desk(DeskOptions(test=50))
@@ -154,7 +161,7 @@ def test_tasks_with_other_answers_are_others() -> None:
     assert sameness.find(again, attrs.evolve(made)) is None, "the same calls are left to the keys"
     longer = known(attrs.evolve(task, id="longer", query="Once more.", solution=(task.solution[0], *task.solution)))
     assert sameness.find(longer, made) == task.id
-    assert sameness.find(longer, attrs.evolve(made, ending=Action("done", {"answer": "another"}))) is None
+    assert sameness.find(longer, _answered(made, "another")) is None
 
 
 def test_against_the_held_out_split_where_there_are_no_families() -> None:
