@@ -47,7 +47,7 @@ def _trained(config: Config, registry: Registry, run: Path) -> Policy:
         if not (run / "policy").is_dir():
             raise UserError(f"{run} has no trained policy yet; finish it first: coevolve resume {run}")
         chosen = Chosen(chosen.name, attrs.evolve(chosen.options, model=str(run / "policy")))
-    made: Policy = registry.component("policy", chosen.name)(chosen.options)
+    made: Policy = registry.make("policy", chosen)
     return made
 
 

@@ -25,7 +25,7 @@ from ..optional import NOTE, FitsPolicy, HasEstimate, Installable, NeedsEnvironm
 from ..record.teacher_calls import replayed
 from ..registry import Registry
 from ..rollouts.policy_attempts import PolicyAttempts
-from ..run.drive import RunSettings
+from ..run.build import RunSettings
 from ..settings.config import Chosen, Config
 
 GB = 10**9
@@ -113,7 +113,7 @@ def _check_training(config: Config, registry: Registry, environment: Any, here: 
 
 
 def _make(registry: Registry, kind: str, chosen: Chosen) -> Any:
-    return registry.component(kind, chosen.name)(chosen.options)
+    return registry.make(kind, chosen)
 
 
 def _missing(environment: Any, timeout: float) -> list[str]:

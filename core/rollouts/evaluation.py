@@ -172,7 +172,7 @@ def run_eval(
     """`coevolve eval`: build the environment and the policy of `config` and evaluate on `config.evaluation.split`."""
     with placed_environment(config, registry) as environment:
         check_split(environment, config.evaluation.split, config.tasks_timeout)
-        policy: Any = registry.component("policy", config.policy.name)(config.policy.options)
+        policy: Any = registry.make("policy", config.policy)
         if isinstance(policy, NeedsEnvironment):
             policy.bind(environment)
         limits = worker_limits(environment, RolloutLimits(config.max_completions, config.step_timeout, config.workers, config.wave))
@@ -184,7 +184,7 @@ def run_eval(
 
 def check_policy(config: Config, registry: Registry) -> None:
     """UserError for what is wrong with the policy of `config`, as far as it can be told at once."""
-    policy: Any = registry.component("policy", config.policy.name)(config.policy.options)
+    policy: Any = registry.make("policy", config.policy)
     if isinstance(policy, Checkable):
         policy.check()
 

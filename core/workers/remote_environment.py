@@ -185,7 +185,7 @@ def placed_environment(config: Config, registry: Registry) -> Iterator[Environme
     if config.executor is None:
         yield component(config.environment.options)
         return
-    executor: Executor = registry.component("executor", config.executor.name)(config.executor.options)
+    executor: Executor = registry.make("executor", config.executor)
     pool: WorkerPool | None = None
     try:
         source = PickledEnvironment.of(component, config.environment.options)

@@ -14,7 +14,7 @@ from coevolve import Checkable, NeedsEnvironment, UserError
 from coevolve.core.cli.plan import plan
 from coevolve.core.contracts import KINDS
 from coevolve.core.registry import Registry, load_plugins
-from coevolve.core.run.drive import RunSettings
+from coevolve.core.run.build import RunSettings
 from coevolve.core.settings.config import Config, load_config
 from coevolve.core.settings.toml_to_attrs import SettingError, structure
 

@@ -16,7 +16,7 @@ from coevolve import Environment, Feedback, TaskPool, hookimpl
 from coevolve.core.record.store import Store
 from coevolve.core.record.timing import Clock
 from coevolve.core.registry import load_plugins
-from coevolve.core.run.drive import bind, build
+from coevolve.core.run.build import bind, build
 from coevolve.core.settings.config import load_config
 from coevolve.core.workers.remote_environment import placed_environment
 from coevolve.environments.bfcl import assets

@@ -7,7 +7,7 @@ from coevolve.core.record.timing import Clock
 from coevolve.core.registry import Registry, load_plugins
 from coevolve.core.rollouts.policy_attempts import PolicyAttempts
 from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
-from coevolve.core.run.drive import build
+from coevolve.core.run.build import build
 from coevolve.core.settings.config import Config, load_config
 from coevolve.core.workers.remote_environment import placed_environment
 from coevolve.plugins.validators.solvable import Solvable, SolvableOptions

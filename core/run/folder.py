@@ -1,0 +1,75 @@
+"""A run's folder: config.toml (resolved), versions.json, run.sqlite, checkpoints/, policy/ (the trained one). One process at a time."""
+
+import errno
+import importlib.metadata
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from ..errors import CoevolveError, UserError
+from ..record.store import Store
+from ..registry import Registry
+
+VERSIONED = ("coevolve", "torch", "transformers", "trl", "peft", "accelerate", "datasets", "numpy", "safetensors", "attrs", "pluggy")
+
+FULL = (os.strerror(errno.ENOSPC), "disk is full", "unexpected pos")
+"""How libraries that write weights report a full disk in errors of their own; the last is how torch's archive writer does."""
+
+
+@contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """Hold the run's folder, so that two processes cannot write one run."""
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise UserError(f"{folder} is in use by another coevolve process; wait for it, or choose another --out") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def open_store(folder: Path) -> Store:
+    """The store of a run that is taken up again. It is made anew where the run was stopped before it had one."""
+    path, checkpoints = folder / "run.sqlite", folder / "checkpoints"
+    lost = not path.exists() or path.stat().st_size == 0
+    if lost and checkpoints.is_dir() and any(checkpoints.iterdir()):
+        again = f"coevolve run --config {folder / 'config.toml'} --out OTHER"
+        raise UserError(f"{folder} has checkpoints, but its {path.name} is lost: restore it from a copy, or begin again: {again}")
+    return Store(path, create=True)
+
+
+def versions(registry: Registry) -> dict[str, Any]:
+    """What made this run: Python, the libraries and every plugin with its distribution."""
+    found: dict[str, Any] = {"python": platform.python_version(), "machine": platform.machine()}
+    for name in VERSIONED:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = None
+    found["plugins"] = [f"{record.name} ({record.distribution} {record.version})" for record in registry.records if not record.error]
+    return found
+
+
+@contextmanager
+def disk_errors(folder: Path) -> Iterator[None]:
+    """One line for what the disk refuses; every other error keeps its traceback."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        number = error.errno if isinstance(error, OSError) else None
+        if number in (errno.ENOSPC, errno.EDQUOT) or any(words in str(error) for words in FULL):
+            raise CoevolveError(f"the disk of {folder} is full: free space") from error
+        if number in (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.ENOENT) and str(folder) in str(
+            getattr(error, "filename", "")
+        ):
+            raise UserError(f"cannot write the run in {folder}: {os.strerror(number)}; choose another --out") from error
+        raise
