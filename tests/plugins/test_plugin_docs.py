@@ -25,7 +25,7 @@ from coevolve.core.optional import (
     NeedsPolicy,
     TakesWeights,
 )
-from coevolve.core.registry import HOOKS
+from coevolve.core.plugin_checks import HOOKS
 
 OPTIONAL = (
     Worker,
