@@ -21,10 +21,10 @@ from ..cost import fits, told
 from ..errors import UserError
 from ..isolation.guard import check_split, splits_of, tasks_of
 from ..memory import BFLOAT16, FLOAT32, Memory, Shape, Workload, estimate
-from ..optional import NOTE, FitsPolicy, HasEstimate, Installable, NeedsEnvironment, NeedsPolicy
+from ..optional import NOTE, FitsPolicy, HasEstimate, Installable, NeedsEnvironment, NeedsServices
 from ..record.teacher_calls import replayed
 from ..registry import Registry
-from ..rollouts.policy_attempts import PolicyAttempts
+from ..rollouts.run_services import CheckedServices
 from ..run.build import RunSettings
 from ..settings.config import Chosen, Config
 
@@ -73,8 +73,8 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
     environment = _make(registry, "environment", config.environment)
     for kind, chosen in _parts(config):
         part = _make(registry, kind, chosen)
-        if isinstance(part, NeedsPolicy):
-            PolicyAttempts.check(part.wanted_policy, registry)
+        if isinstance(part, NeedsServices):
+            part.bind_services(CheckedServices(config, registry))
     unseen = _check_training(config, registry, environment, here)
     missing = _missing(environment, config.tasks_timeout)
     device = machine(getattr(config.policy.options, "device", "auto"))
@@ -118,7 +118,7 @@ def _make(registry: Registry, kind: str, chosen: Chosen) -> Any:
 
 def _missing(environment: Any, timeout: float) -> list[str]:
     """What the environment lacks: by its doctor, or for the options that it was made with."""
-    found = type(environment).doctor() if isinstance(environment, Installable) else []
+    found = type(environment).doctor(thorough=False) if isinstance(environment, Installable) else []
     if missing := [line for line in found if not line.startswith(NOTE)]:
         return missing
     try:

@@ -22,7 +22,7 @@ from ..rollouts.evaluation import provenance
 from ..rollouts.runner import RolloutRunner
 from ..settings.config import Config, load_config
 from ..workers.remote_environment import placed_environment
-from .build import begin, bind, build, make_trainer, restore, rollout_limits
+from .build import begin, build, make_trainer, open_journal, restore, rollout_limits
 from .exit_codes import code_of, launched
 from .folder import disk_errors, hold, open_store, versions
 from .ranks import FollowerLoop, LeaderLoop, RankResult, Ranks
@@ -139,7 +139,7 @@ def drive(
         store.roll_back(checkpoint[0] if checkpoint else -1)
         if checkpoint:
             restore(loop, checkpoint[0])
-        bind(loop)
+        open_journal(loop)
     resumed = folder / checkpoint[1] if checkpoint else None
     if ranks:
         ranks.begun = True

@@ -12,7 +12,7 @@ from attrs import define
 from ..contracts import LoopState, Policy
 from ..errors import UserError
 from ..model import RolloutGroup
-from ..optional import HasFixed
+from ..optional import HasFixedOptions
 from ..registry import Registry
 from ..settings.config import Config, dump_toml
 
@@ -45,7 +45,7 @@ def _fixed(before: Config, now: Config, registry: Registry) -> Iterator[tuple[st
     for kind in ("environment", "policy", "trainer"):
         old, new = getattr(before, kind), getattr(now, kind)
         component: Any = registry.component(kind, new.name)
-        for option in component.fixed if isinstance(component, HasFixed) else ():
+        for option in component.fixed_options if isinstance(component, HasFixedOptions) else ():
             if hasattr(old.options, option):  # of another component by now it need not
                 yield f"{kind}.{option}", getattr(old.options, option), getattr(new.options, option), "the run so far hangs on it"
 

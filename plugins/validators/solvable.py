@@ -11,12 +11,12 @@ evidence that they do. Place it behind "execution", which costs no tokens. The p
 (its options in `settings`); with the one in training, tasks that it cannot solve yet are lost too, so `attempts` should be large.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from attrs import field, frozen, validators
 
-from coevolve import Attempts, CandidateTask, Environment, Task, TaskPool, UserError, Verdict, hookimpl
+from coevolve import Attempts, CandidateTask, Environment, Services, Task, TaskPool, UserError, Verdict, hookimpl
 
 
 @frozen
@@ -49,16 +49,12 @@ class Solvable:
         self.options = options
         self._attempts: Attempts | None = None
 
-    @property
-    def wanted_policy(self) -> tuple[str, Mapping[str, Any]]:
-        return self.options.policy, self.options.settings
-
-    def bind_attempts(self, attempts: Attempts) -> None:
-        self._attempts = attempts
+    def bind_services(self, services: Services) -> None:
+        self._attempts = services.attempts(self.options.policy, self.options.settings)
 
     def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
         if self._attempts is None:
-            raise UserError('validator "solvable" needs bind_attempts before it validates')
+            raise UserError('validator "solvable" needs bind_services before it validates')
         options = self.options
         group = self._attempts(candidate.task, options.attempts, options.temperature)
         solved, tried = sum(trajectory.success for trajectory in group.trajectories), len(group.scores)

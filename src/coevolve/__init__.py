@@ -49,31 +49,27 @@ from coevolve.core.model import (
 )
 from coevolve.core.optional import (
     NOTE,
-    Attempts,
-    Chat,
     Checkable,
-    Examinable,
     FitsPolicy,
     HasAggregates,
     HasEstimate,
-    HasFixed,
+    HasFixedOptions,
     HasLeaderboard,
     HasMetrics,
     HasProvenance,
     HasUsage,
     HasWeights,
     Installable,
-    Journal,
-    NeedsChat,
     NeedsEnvironment,
-    NeedsJournal,
-    NeedsPolicy,
+    NeedsServices,
     Rolls,
     StreamsCompletions,
     TakesWeights,
 )
 from coevolve.core.refusals import Reason, Refusal
 from coevolve.core.replay import Replay, perform, play
+from coevolve.core.services import Attempts, Chat, Journal, Services
+from coevolve.core.text import error_line, one_line
 
 __version__ = "0.1.0"
 
@@ -93,14 +89,13 @@ __all__ = [
     "Environment",
     "EnvironmentSource",
     "Episode",
-    "Examinable",
     "Executor",
     "ExplorationContext",
     "Feedback",
     "FitsPolicy",
     "HasAggregates",
     "HasEstimate",
-    "HasFixed",
+    "HasFixedOptions",
     "HasLeaderboard",
     "HasMetrics",
     "HasProvenance",
@@ -112,10 +107,8 @@ __all__ = [
     "Journal",
     "LoopState",
     "Message",
-    "NeedsChat",
     "NeedsEnvironment",
-    "NeedsJournal",
-    "NeedsPolicy",
+    "NeedsServices",
     "Observation",
     "Origin",
     "Outcome",
@@ -128,6 +121,7 @@ __all__ = [
     "RunInfo",
     "Sampler",
     "Sampling",
+    "Services",
     "Signal",
     "SignalDetector",
     "Step",
@@ -152,7 +146,9 @@ __all__ = [
     "WorkerSettings",
     "__version__",
     "did_you_mean",
+    "error_line",
     "hookimpl",
+    "one_line",
     "perform",
     "play",
 ]

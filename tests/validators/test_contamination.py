@@ -15,7 +15,7 @@ from attrs import frozen
 from coevolve import Environment, Feedback, TaskPool, hookimpl
 from coevolve.core.record.store import Store
 from coevolve.core.record.timing import Clock
-from coevolve.core.run.build import bind, build
+from coevolve.core.run.build import build, open_journal
 from coevolve.core.workers.remote_environment import placed_environment
 from coevolve.environments.bfcl import assets
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
@@ -135,7 +135,7 @@ def test_the_loop_admits_none_of_it(name: str, tmp_path: Path) -> None:
     with placed_environment(config, registry) as environment:
         loop = build(config, registry, tmp_path, Clock(), environment)(store=store)
     try:
-        bind(loop)
+        open_journal(loop)
         loop.pool = TaskPool(tuple(loop.guard.environment.tasks("train")))
         store.add_pool(0, loop.pool, loop.pool.tasks)
         assert [loop.evolve(iteration) for iteration in (10, 20)] == [0, 0]

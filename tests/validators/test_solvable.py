@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from coevolve import CandidateTask, NeedsPolicy, RolloutGroup, Task, TaskPool, UserError
+from coevolve import CandidateTask, NeedsServices, RolloutGroup, Task, TaskPool, UserError
 from coevolve.core.record.timing import Clock
 from coevolve.core.registry import Registry
 from coevolve.core.rollouts.policy_attempts import PolicyAttempts
@@ -10,7 +10,7 @@ from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.core.run.build import build
 from coevolve.core.workers.remote_environment import placed_environment
 from coevolve.plugins.validators.solvable import Solvable, SolvableOptions
-from coevolve.testing import SmallRuns, Stockroom, StockroomOptions, TabularPolicy, TabularTrainer, make_group
+from coevolve.testing import SmallRuns, Stockroom, StockroomOptions, TabularPolicy, TabularTrainer, make_group, make_services
 from coevolve.testing.learner import skills
 
 ROOM = Stockroom(StockroomOptions())
@@ -42,14 +42,14 @@ def scored(*scores: float | None, **options: Any) -> Any:
         asked.append((task, count, temperature))
         return make_group(task, scores)
 
-    made.bind_attempts(attempts)
+    made.bind_services(make_services(attempts=attempts))
     verdict = made.validate(CandidateTask(TASK), ROOM, POOL, ())
     assert asked == [(TASK, len(scores), made.options.temperature)]
     return verdict
 
 
 def test_one_success_is_enough_unless_more_are_needed() -> None:
-    assert isinstance(Solvable(SolvableOptions()), NeedsPolicy)
+    assert isinstance(Solvable(SolvableOptions()), NeedsServices)
     assert (scored(0.0, 0.5, 0.0).accepted, scored(0.0, 0.49).reason) == (True, "not_solvable")
     assert scored(1.0, 0.0, needed=2).reason == "not_solvable"
     assert scored(1.0, 1.0, needed=2).detail == "2 of 2 attempts solved it"
@@ -66,7 +66,7 @@ def test_what_does_not_fit_is_told() -> None:
         Solvable(SolvableOptions(needed=5))
     with pytest.raises(UserError, match=r"set validators\.solvable\.policy too"):
         Solvable(SolvableOptions(settings={"weak": -9}))
-    with pytest.raises(UserError, match="needs bind_attempts"):
+    with pytest.raises(UserError, match="needs bind_services"):
         Solvable(SolvableOptions()).validate(CandidateTask(TASK), ROOM, POOL, ())
 
 

@@ -8,7 +8,7 @@
 Every `check_...` raises an AssertionError that says in one sentence what is wrong.
 """
 
-from .builders import make_feedback, make_group, make_task, make_trajectory
+from .builders import make_feedback, make_group, make_services, make_task, make_trajectory
 from .checks import check_environment, check_sampler, check_signal, check_synthesizer, check_validator, replay
 from .learner import ScriptedOptions, ScriptedPolicy, TabularOptions, TabularPolicy, TabularTrainer, TabularTrainerOptions
 from .registration import registered
@@ -32,6 +32,7 @@ __all__ = [
     "check_validator",
     "make_feedback",
     "make_group",
+    "make_services",
     "make_task",
     "make_trajectory",
     "registered",
