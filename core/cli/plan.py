@@ -18,8 +18,10 @@ import attrs
 from attrs import frozen
 
 from ..cost import fits, told
+from ..environment_defaults import check_compose
 from ..errors import UserError
-from ..isolation.guard import check_split, splits_of, tasks_of
+from ..isolation.checked_environment import checked
+from ..isolation.guard import check_splits, splits_of, tasks_of
 from ..memory import BFLOAT16, FLOAT32, Memory, Shape, Workload, estimate
 from ..optional import NOTE, FitsPolicy, HasEstimate, Installable, NeedsEnvironment, NeedsServices
 from ..record.teacher_calls import replayed
@@ -71,6 +73,8 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
     """
     replayed(config)
     environment = _make(registry, "environment", config.environment)
+    if config.synthesizer:
+        check_compose(type(environment))
     for kind, chosen in _parts(config):
         part = _make(registry, kind, chosen)
         if isinstance(part, NeedsServices):
@@ -84,7 +88,7 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
     rollouts = config.steps * config.batch * config.rollouts
     lines = [
         f"environment {config.environment.name}: {'; '.join(missing) or 'ready'}",
-        *_counts(config, registry, environment, not missing),
+        *_counts(config, registry, checked(environment, (config.train_split, config.evaluation.split)), not missing),
         *unseen,
     ]
     others = tuple(_others(config, found_shape, processes)) if found_shape else ()
@@ -162,8 +166,7 @@ def _check_splits(environment: Any, splits: Sequence[str], ready: bool, timeout:
         if ready:
             raise
         return
-    for split in splits:
-        check_split(environment, split, timeout)
+    check_splits(environment, splits, timeout)
 
 
 def _some(asked: int, there: int | None) -> int | None:

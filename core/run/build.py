@@ -7,9 +7,10 @@ from typing import Any
 from attrs import frozen
 
 from ..contracts import Environment
+from ..environment_defaults import check_compose
 from ..errors import UserError
 from ..isolation.deadlines import TimeLimit
-from ..isolation.guard import Guard, check_split, tasks_of
+from ..isolation.guard import Guard, check_splits, tasks_of
 from ..loop import Loop
 from ..model import TaskPool
 from ..optional import NeedsEnvironment, NeedsServices
@@ -47,6 +48,8 @@ def build(
     """
 
     replayed(config)
+    if config.synthesizer:
+        check_compose(registry.component("environment", config.environment.name))
     with clock.part("start"):
         trainer = make_trainer(config, registry, folder, environment)
     limits = rollout_limits(config, environment)
@@ -89,8 +92,7 @@ def build(
 def make_trainer(config: Config, registry: Registry, folder: Path, environment: Environment) -> Any:
     """The trainer, set up to train the policy."""
     policy, trainer = (registry.make(kind, chosen) for kind, chosen in (("policy", config.policy), ("trainer", config.trainer)))
-    for split in (config.train_split, config.evaluation.split):
-        check_split(environment, split, config.tasks_timeout)
+    check_splits(environment, (config.train_split, config.evaluation.split), config.tasks_timeout)
     if isinstance(policy, NeedsEnvironment):
         policy.bind(environment)
     trainer.setup(policy, RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, folder))

@@ -24,6 +24,7 @@ from ..contracts import Episode, LoopState, Policy, Trainer
 from ..errors import CoevolveError, UserError
 from ..model import RolloutGroup, Sampling, Task, Trajectory
 from ..rollouts.runner import RolloutRunner
+from ..text import error_line
 
 UNREACHED = ("gloo", "Gloo", "NCCL", "Connection", "Broken pipe", "Timed out", "timeout")
 """Words of the plain RuntimeErrors that torch raises for an exchange with a process that is not there."""
@@ -158,7 +159,7 @@ def _attempt(function: Callable[[], list[Trajectory]]) -> list[Trajectory] | Ran
     try:
         return function()
     except Exception as error:  # noqa: BLE001 - the first process raises it
-        return RankFailed(str(error) if isinstance(error, CoevolveError) else f"{type(error).__name__}: {error}")
+        return RankFailed(error_line(error, bare=(CoevolveError,)))
 
 
 @define
