@@ -22,7 +22,6 @@ from ..rollouts.policy_attempts import PolicyAttempts
 from ..rollouts.policy_chat import PolicyChat
 from ..rollouts.runner import RolloutLimits, RolloutRunner
 from ..settings.config import Config
-from ..workers.remote_environment import worker_limits
 from .ranks import DistributedRolloutRunner, Ranks
 
 
@@ -49,7 +48,7 @@ def build(
     replayed(config)
     with clock.part("start"):
         trainer = make_trainer(config, registry, folder, environment)
-    limits = rollout_limits(config, environment)
+    limits = RolloutLimits.of(config, environment)
 
     def runner(clock: Clock) -> RolloutRunner:
         if ranks is None:
@@ -90,10 +89,6 @@ def make_trainer(config: Config, registry: Registry, folder: Path, environment: 
         policy.bind(environment)
     trainer.setup(policy, RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, folder))
     return trainer
-
-
-def rollout_limits(config: Config, environment: Environment) -> RolloutLimits:
-    return worker_limits(environment, RolloutLimits(config.max_completions, config.step_timeout, config.workers, config.wave))
 
 
 def _patience(config: Config) -> TimeLimit | None:

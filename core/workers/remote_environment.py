@@ -10,13 +10,10 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, ClassVar, cast
 
-import attrs
-
 from ..contracts import Environment, Executor
 from ..errors import UserError, WorkerLost
 from ..model import Action, Description, Message, Observation, Step, Task, TaskKeys, Trajectory
 from ..registry import Registry
-from ..rollouts.runner import RolloutLimits
 from ..settings.config import Config
 from .worker_pool import Placement, RaisedOnWorker, WorkerPool, WorkerSlot
 from .worker_server import Opened, PickledEnvironment
@@ -209,12 +206,11 @@ def _connected(config: Config, pool: WorkerPool) -> RemoteEnvironment:
         raise UserError(f"environment {name!r} cannot be made in a worker of executor {pool.executor.name!r} ({why}): {fix}") from error
 
 
-def worker_limits(environment: Environment, limits: RolloutLimits) -> RolloutLimits:
-    """`limits` with threads and deadlines that fit where the environment's work is done: workers keep their own, shorter deadlines."""
+def worker_limits(environment: Environment) -> tuple[float, int] | None:
+    """Seconds that no call can pass and threads that keep all workers busy; None where the environment runs in this process."""
     if not isinstance(environment, RemoteEnvironment):
-        return limits
-    pool = environment.pool
-    return attrs.evolve(limits, timeout=pool.longest, workers=max(limits.workers, AHEAD * len(pool.slots)))
+        return None
+    return environment.pool.longest, AHEAD * len(environment.pool.slots)
 
 
 def lost_workers(environment: Environment) -> list[str]:

@@ -100,12 +100,12 @@ class PackedGrpoTrainer(GRPOTrainer):
             module.prepare_fsdp = split_reference
 
     def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Tensor:
-        loss: Tensor = super().training_step(model, inputs, num_items_in_batch)
+        loss: Tensor = super().training_step(model, inputs, num_items_in_batch)  # type: ignore[no-untyped-call]  # TRL does not type it
         self._step_loss += loss
         return loss
 
     def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
-        self._grad_norm = super()._get_grad_norm(model, grad_norm=grad_norm)
+        self._grad_norm = super()._get_grad_norm(model, grad_norm=grad_norm)  # type: ignore[no-untyped-call]  # nor this
         return self._grad_norm
 
     def take_metrics(self) -> dict[str, list[float]]:
