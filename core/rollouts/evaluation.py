@@ -22,7 +22,7 @@ from ..record.timing import Clock
 from ..registry import Registry
 from ..settings.config import Config
 from ..settings.sources import SettingSource, read_file
-from ..workers.remote_environment import placed_environment, worker_limits
+from ..workers.remote_environment import placed_environment
 from .evaluation_report import Estimate, EvaluationReport
 from .runner import RolloutLimits, RolloutRunner
 
@@ -175,7 +175,7 @@ def run_eval(
         policy: Any = registry.make("policy", config.policy)
         if isinstance(policy, NeedsEnvironment):
             policy.bind(environment)
-        limits = worker_limits(environment, RolloutLimits(config.max_completions, config.step_timeout, config.workers, config.wave))
+        limits = RolloutLimits.of(config, environment)
         held_out = tasks_of(environment, config.evaluation.split, config.tasks_timeout)
         with closing(RolloutRunner(environment, limits, Clock())) as runner:
             report = evaluate(runner, policy, held_out, mode, config, count=tasks, samples=samples, seeds=seeds)

@@ -23,19 +23,32 @@ from ..isolation.deadlines import CallBatch, DeadlinePool
 from ..model import Observation, Outcome, RolloutGroup, Sampling, Step, Task, Trajectory
 from ..optional import HasMetrics, StreamsCompletions
 from ..record.timing import Clock
+from ..settings.config import Config
 from ..text import error_line
+from ..workers.remote_environment import lost_workers, worker_limits
 
 logger = logging.getLogger(__name__)
 
 
 @frozen
 class RolloutLimits:
-    """`max_completions` an episode; `timeout` seconds a call of the environment; `workers` threads for that; `wave` rollouts at once."""
+    """Bounds of rollouts, as the configuration sets them."""
 
     max_completions: int = 200
+    """Completions of one episode."""
     timeout: float = 30.0
+    """Seconds for one call of the environment."""
     workers: int = 1
+    """Threads that call the environment."""
     wave: int = 0
+    """Rollouts at once; 0: all."""
+
+    @classmethod
+    def of(cls, config: Config, environment: Environment) -> "RolloutLimits":
+        """The configured limits. An executor's workers keep their own, shorter deadlines, and want more threads to be busy."""
+        limits = cls(config.max_completions, config.step_timeout, config.workers, config.wave)
+        found = worker_limits(environment)
+        return limits if found is None else attrs.evolve(limits, timeout=found[0], workers=max(limits.workers, found[1]))
 
 
 def _waves(numbers: range, size: int) -> Iterator[list[int]]:
@@ -235,6 +248,10 @@ class RolloutRunner:
             for result in self._pool.map([episode.close for episode in episodes]):
                 if isinstance(result, Exception):
                     logger.warning("closing an episode failed: %s: %s", type(result).__name__, result)
+
+    def lost_workers(self) -> list[str]:
+        """Why workers of the executor were lost since this was asked last; empty where the environment runs in this process."""
+        return lost_workers(self.environment)
 
     def close(self) -> None:
         """Let the worker threads end."""

@@ -23,7 +23,6 @@ from ..rollouts.policy_chat import PolicyChat
 from ..rollouts.run_services import RunServices
 from ..rollouts.runner import RolloutLimits, RolloutRunner
 from ..settings.config import Config
-from ..workers.remote_environment import worker_limits
 from .ranks import DistributedRolloutRunner, Ranks
 
 
@@ -52,7 +51,7 @@ def build(
         check_compose(registry.component("environment", config.environment.name))
     with clock.part("start"):
         trainer = make_trainer(config, registry, folder, environment)
-    limits = rollout_limits(config, environment)
+    limits = RolloutLimits.of(config, environment)
 
     def runner(clock: Clock) -> RolloutRunner:
         if ranks is None:
@@ -97,10 +96,6 @@ def make_trainer(config: Config, registry: Registry, folder: Path, environment: 
         policy.bind(environment)
     trainer.setup(policy, RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, folder))
     return trainer
-
-
-def rollout_limits(config: Config, environment: Environment) -> RolloutLimits:
-    return worker_limits(environment, RolloutLimits(config.max_completions, config.step_timeout, config.workers, config.wave))
 
 
 def _patience(config: Config) -> TimeLimit | None:

@@ -6,6 +6,7 @@ A run is a folder: config.toml (resolved), versions.json, run.sqlite, checkpoint
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,14 @@ from ..record.summary import summarize
 from ..record.timing import Clock
 from ..registry import Registry
 from ..rollouts.evaluation import provenance
-from ..rollouts.runner import RolloutRunner
+from ..rollouts.runner import RolloutLimits, RolloutRunner
 from ..settings.config import Config, load_config
 from ..workers.remote_environment import placed_environment
-from .build import begin, build, make_trainer, open_journal, restore, rollout_limits
+from .build import begin, build, make_trainer, open_journal, restore
 from .exit_codes import code_of, launched
 from .folder import disk_errors, hold, open_store, versions
 from .ranks import FollowerLoop, LeaderLoop, RankResult, Ranks
-from .resume_rules import Entered, check_changes, write_config
+from .resume_rules import check_changes, write_config
 
 
 @frozen
@@ -102,7 +103,7 @@ def follow(config: Config, registry: Registry) -> int:
         config = begun.config
         with placed_environment(config, registry) as environment:
             trainer = make_trainer(config, registry, begun.folder, environment)
-            with closing(RolloutRunner(environment, rollout_limits(config, environment), Clock())) as runner:
+            with closing(RolloutRunner(environment, RolloutLimits.of(config, environment), Clock())) as runner:
                 loop = FollowerLoop(ranks, trainer, runner, begun.iteration, config.steps)
                 if loop.serve():
                     trainer.train(loop, begun.checkpoint)
@@ -134,6 +135,7 @@ def drive(
 
     `note` is a diagnosis that the observers are told first.
     """
+    loop.on_first_rollout = partial(write_config, loop.config, folder)
     clock, store, config, notify = loop.clock, loop.store, loop.config, loop.registry.notify
     with clock.part("start"):
         store.roll_back(checkpoint[0] if checkpoint else -1)
@@ -150,14 +152,13 @@ def drive(
             notify("coevolve_diagnosed", iteration=loop.iteration, text=note)
         if not checkpoint:
             begin(loop)
-        trains = bool(checkpoint) or loop.iteration < config.steps  # after the last iteration there still are weights to take up
+        trains = bool(checkpoint) or loop.iteration < config.steps  # a finished run must still load its weights, to save the policy
         if ranks:
             ranks.broadcast(RankResult(trains))
-        entered = Entered(LeaderLoop(loop, ranks) if ranks else loop, lambda: write_config(config, folder))
         if trains:
             with clock.part("update"):  # the loop's own parts are counted apart; what is left of the trainer's time is this
-                loop.trainer.train(entered, resumed)
-        entered.enter()
+                loop.trainer.train(LeaderLoop(loop, ranks) if ranks else loop, resumed)
+        loop.begin_rollouts()
         with clock.part("store"):
             loop.trainer.save_policy(folder / "policy")
         if ranks:

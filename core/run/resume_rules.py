@@ -2,16 +2,12 @@
 written, and config.toml is replaced, in one step, when the trainer has taken up its checkpoint."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from attrs import define
-
-from ..contracts import LoopState, Policy
 from ..errors import UserError
-from ..model import RolloutGroup
 from ..optional import HasFixedOptions
 from ..registry import Registry
 from ..settings.config import Config, dump_toml
@@ -55,35 +51,3 @@ def write_config(config: Config, folder: Path) -> None:
     file, made = folder / "config.toml", folder / "config.toml.new"
     made.write_text(dump_toml(config))
     os.replace(made, file)
-
-
-@define
-class Entered:
-    """The loop as the trainer sees it; `taken_up` is called before the first rollout: what the trainer loads is loaded by then."""
-
-    loop: LoopState
-    taken_up: Callable[[], None]
-    _entered: bool = False
-
-    @property
-    def iteration(self) -> int:
-        return self.loop.iteration
-
-    @property
-    def steps(self) -> int:
-        return self.loop.steps
-
-    def enter(self) -> None:
-        if not self._entered:
-            self.taken_up()
-            self._entered = True
-
-    def rollout(self, policy: Policy, iteration: int) -> list[RolloutGroup]:
-        self.enter()
-        return self.loop.rollout(policy, iteration)
-
-    def finish_iteration(self, iteration: int, metrics: dict[str, float]) -> bool:
-        return self.loop.finish_iteration(iteration, metrics)
-
-    def commit(self, iteration: int, folder: Path) -> None:
-        self.loop.commit(iteration, folder)

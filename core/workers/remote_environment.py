@@ -9,14 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, cast
 
-import attrs
-
 from ..contracts import Environment, Executor
 from ..errors import UserError, WorkerLost, boundary
 from ..isolation.checked_environment import EnvironmentStandIn, EpisodeStandIn, checked
 from ..model import Observation, Task
 from ..registry import Registry
-from ..rollouts.runner import RolloutLimits
 from ..settings.config import Config
 from .worker_pool import Placement, RaisedOnWorker, WorkerPool, WorkerSlot
 from .worker_server import Opened, PickledEnvironment
@@ -167,12 +164,11 @@ def _connected(config: Config, pool: WorkerPool) -> RemoteEnvironment:
         return RemoteEnvironment(name, pool, config.tasks_timeout)
 
 
-def worker_limits(environment: Environment, limits: RolloutLimits) -> RolloutLimits:
-    """`limits` with threads and deadlines that fit where the environment's work is done: workers keep their own, shorter deadlines."""
+def worker_limits(environment: Environment) -> tuple[float, int] | None:
+    """Seconds that no call can pass and threads that keep all workers busy; None where the environment runs in this process."""
     if not isinstance(environment, RemoteEnvironment):
-        return limits
-    pool = environment.pool
-    return attrs.evolve(limits, timeout=pool.longest, workers=max(limits.workers, AHEAD * len(pool.slots)))
+        return None
+    return environment.pool.longest, AHEAD * len(environment.pool.slots)
 
 
 def lost_workers(environment: Environment) -> list[str]:

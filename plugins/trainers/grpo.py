@@ -311,9 +311,7 @@ class Grpo:
             dataloader_pin_memory=False,
             # saving and reporting are the loop's business
             save_strategy="no",
-            logging_strategy="steps",
-            logging_steps=options.num_iterations,
-            logging_nan_inf_filter=False,
+            logging_strategy="no",
             report_to=[],
             disable_tqdm=True,
         )

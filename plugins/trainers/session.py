@@ -2,7 +2,7 @@
 
 import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,44 @@ from coevolve import CoevolveError, LoopState, RolloutGroup, TakesWeights, UserE
 
 RESUME = "the last checkpoint is untouched: resume from it, with a smaller trainer.learning_rate"
 SMALLER = "trainer.learning_rate=SMALLER"
+
+
+METRICS = {
+    "loss": "loss",
+    "reward": "reward",
+    "reward_std": "reward_std",
+    "zero_advantage_groups": "frac_reward_zero_std",
+    "kl": "kl",
+    "entropy": "entropy",
+    "clip_ratio": "clip_ratio/region_mean",
+    "grad_norm": "grad_norm",
+    "learning_rate": "learning_rate",
+}
+"""Our name of a metric -> TRL's."""
+LAST = ("grad_norm", "learning_rate")
+"""Metrics whose value is that of the iteration's last optimiser step; the others are means over the iteration."""
+
+
+class IterationMetrics:
+    """What TRL measured in the optimiser steps of one iteration."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, list[float]] = {}
+
+    def add(self, values: Mapping[str, Sequence[float]]) -> None:
+        """Add the values of one optimiser step, by TRL's names."""
+        for name, found in values.items():
+            self._values.setdefault(name, []).extend(found)
+
+    def means(self) -> dict[str, float]:
+        """One number for each metric, by our names; values that are not a number are left out, as TRL does."""
+        found = {}
+        for name, key in METRICS.items():
+            known = self._values.get(key, ())
+            values = known[-1:] if name in LAST else [value for value in known if not math.isnan(value)]
+            if values:
+                found[name] = sum(values) / len(values)
+        return found
 
 
 class Session:
@@ -21,6 +59,9 @@ class Session:
         self.trainer: Any = None
         self.gap: Any = None
         self._rows: dict[str, list[Any]] = {}
+        self._metrics = IterationMetrics()
+        self.learning_rate = 0.0
+        """Rate of the optimiser step that is under way."""
         self._iteration = 0
         self._kept = [resume_from] if resume_from else []
 
@@ -66,20 +107,9 @@ class Session:
         """TRL's reward function: the scores that came with the rollouts."""
         return score
 
-    def logged(self, logs: dict[str, Any]) -> bool:
-        """The update of an iteration is done; True when a checkpoint is due."""
-        named = {
-            "loss": "loss",
-            "reward": "reward",
-            "reward_std": "reward_std",
-            "zero_advantage_groups": "frac_reward_zero_std",
-            "kl": "kl",
-            "entropy": "entropy",
-            "clip_ratio": "clip_ratio/region_mean",
-            "grad_norm": "grad_norm",
-            "learning_rate": "learning_rate",
-        }
-        metrics = {name: float(logs[key]) for name, key in named.items() if logs.get(key) is not None}
+    def finish_iteration(self) -> bool:
+        """All updates of an iteration are done: hand its metrics to the loop. Returns True when a checkpoint is due."""
+        metrics, self._metrics = self._metrics.means(), IterationMetrics()
         gap, self.trainer.gap = self.gap, type(self.gap)()
         metrics |= {"logprob_gap": gap.mean, "logprob_gap_max": gap.max, "logprob_ratio": gap.ratio}
         metrics["trained_tokens"] = float(sum(map(sum, self._rows["env_mask"])))
@@ -116,10 +146,14 @@ class Session:
             group["initial_lr"], group["lr"] = rate, rate * factor(scheduler.last_epoch)
         scheduler._last_lr = [group["lr"] for group in optimizer.param_groups]
 
-    def updated(self, step: int = 0) -> None:
-        """What samples with a copy of the weights must take the new ones, once the updates on a batch of rollouts are done."""
-        if step % self.options.num_iterations:
-            return
+    def updated(self, step: int) -> None:
+        """Collect the metrics of optimiser step `step`; after an iteration's last one, what samples with a copy takes the new weights."""
+        self._metrics.add(self.trainer.take_metrics() | {"learning_rate": [self.learning_rate]})
+        if step % self.options.num_iterations == 0:
+            self.take_weights()
+
+    def take_weights(self) -> None:
+        """Give the trained weights to what samples with a copy of them."""
         if self.trainer.copy:
             self.trainer.copy.take(self.trainer.model)
         if isinstance(self.trainer.live_policy, TakesWeights):
@@ -147,19 +181,18 @@ class Session:
             def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
                 session.same_policy()
                 session.finite(kwargs["model"])
+                session.learning_rate = kwargs["lr_scheduler"].get_last_lr()[0]  # of this step; the scheduler moves on before it ends
 
             def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
                 session.settle_rate(kwargs["optimizer"], kwargs["lr_scheduler"])
                 if session.trainer.is_fsdp_enabled:
                     first_pass(session.trainer.model)
-                session.updated()
+                session.take_weights()
 
             def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
                 session.updated(state.global_step)
-
-            def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
-                if "loss" in logs:  # TRL also logs a summary at the end
-                    control.should_save = session.logged(logs)
+                if state.global_step % session.options.num_iterations == 0:
+                    control.should_save = session.finish_iteration()
 
             def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
                 session.saved(Path(args.output_dir) / f"checkpoint-{state.global_step}")

@@ -81,7 +81,10 @@ class PackedGrpoTrainer(GRPOTrainer):
         self._scored: Tensor | None = None
         """Which of the columns behind the prompt carry loss, (rows, columns)."""
         self._positions: tuple[Tensor, Tensor] | None = None
+        self._grad_norm: Any = None
         super().__init__(*args, **kwargs)
+        self._step_loss = torch.tensor(0.0, device=self.accelerator.device)
+        """Of the optimiser step that is under way: the sum over its micro-batches."""
         for model in (self.model, self.ref_model):
             if model is not None:
                 whole: Any = model.get_base_model() if hasattr(model, "peft_config") else model  # type: ignore[operator]  # peft's own
@@ -95,6 +98,28 @@ class PackedGrpoTrainer(GRPOTrainer):
             set_up(self)
             module: Any = trl_grpo
             module.prepare_fsdp = split_reference
+
+    def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Tensor:
+        loss: Tensor = super().training_step(model, inputs, num_items_in_batch)  # type: ignore[no-untyped-call]  # TRL does not type it
+        self._step_loss += loss
+        return loss
+
+    def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
+        self._grad_norm = super()._get_grad_norm(model, grad_norm=grad_norm)  # type: ignore[no-untyped-call]  # nor this
+        return self._grad_norm
+
+    def take_metrics(self) -> dict[str, list[float]]:
+        """What TRL measured since this was called last, by its names, with the step's loss and gradient norm; empties TRL's own buffer.
+
+        So what the loop records does not depend on when, or whether, TRL logs.
+        """
+        found = {name: list(values) for name, values in self._metrics["train"].items()}
+        self._metrics["train"].clear()
+        found["loss"] = [self.accelerator.gather(self._step_loss).mean().item()]
+        self._step_loss = torch.zeros_like(self._step_loss)
+        if self._grad_norm is not None:
+            found["grad_norm"] = [float(self._grad_norm)]
+        return found
 
     def _send_telemetry(self) -> None:
         """Nothing is sent anywhere."""

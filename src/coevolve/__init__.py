@@ -1,5 +1,9 @@
 """Train an LLM agent and its training data together (CoEvolve, arXiv 2604.15840). These are the public names."""
 
+__version__ = "0.1.0"
+
+import typing
+
 from coevolve.core.contracts import (
     Component,
     Conversation,
@@ -73,7 +77,8 @@ from coevolve.core.replay import Replay, perform, play
 from coevolve.core.services import Attempts, Chat, Journal, Services
 from coevolve.core.text import error_line, one_line
 
-__version__ = "0.1.0"
+if typing.TYPE_CHECKING:
+    from coevolve.core.loop import iterate
 
 __all__ = [
     "NOTE",
@@ -152,7 +157,17 @@ __all__ = [
     "did_you_mean",
     "error_line",
     "hookimpl",
+    "iterate",
     "one_line",
     "perform",
     "play",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import `iterate` at its first use: the loop brings the store and the settings, for which `coevolve --help` should not wait."""
+    if name == "iterate":
+        from coevolve.core.loop import iterate
+
+        return iterate
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
