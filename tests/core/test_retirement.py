@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from coevolve import Attempt, History, Task, TaskPool, hookimpl
 from coevolve.core.record.store import Store
-from coevolve.core.rollouts.resting_tasks import Retirement, active, resting
+from coevolve.core.rollouts.resting_tasks import active, resting
 from coevolve.core.run.drive import resume
+from coevolve.core.settings.retirement import Retirement
 
 
 def pool(count: int) -> TaskPool:
