@@ -144,7 +144,7 @@ def resume(folder: RunFolder, sets: Sets = None) -> None:
 
     file = folder / "config.toml"
     if not file.is_file():
-        raise UserError(f"{folder} is no run folder (it has no config.toml); name the folder that `coevolve run` printed")
+        raise UserError(f"{folder} is not a run folder (it has no config.toml); name the folder that `coevolve run` printed")
     registry = _load(None, file, sets or (), ())
     if follows():
         with resumable(None):
@@ -238,7 +238,7 @@ def leaderboard(
     goes on."""
     file = folder / "config.toml"
     if not file.is_file():
-        raise UserError(f"{folder} is no run folder (it has no config.toml); name the folder that `coevolve run` printed")
+        raise UserError(f"{folder} is not a run folder (it has no config.toml); name the folder that `coevolve run` printed")
     from ..leaderboard import submit
     from ..settings.config import load_config
 

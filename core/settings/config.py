@@ -20,7 +20,7 @@ from attrs.validators import and_, ge, gt, le, lt, min_len
 
 from ..errors import UserError, did_you_mean
 from ..registry import Registry
-from ..rollouts.resting_tasks import Retirement
+from .retirement import Retirement
 from .sources import ABSENT, MANY, ONE, SettingSource, merge, recipes, setting_sources, source
 from .toml_to_attrs import NONE, SettingError, describe, plain, structure
 
