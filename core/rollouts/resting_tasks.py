@@ -4,9 +4,9 @@
     impossible streak(task)  how many of its last attempts in a row have a mean score of 0
     resting(task)            a streak >= its bound, and fewer than `rest` iterations since the last attempt
 
-After `rest` iterations a task may be drawn again: an attempt that breaks the streak (a regression, a first success) makes it an ordinary
-task, one that prolongs it lets it rest again. All of it follows from the history, so a resumed run needs no state for it, and nothing
-leaves the store: the validators still compare with resting tasks, and refuse their copies. The paper keeps every task in the batch (bounds of 0).
+After `rest` iterations a task may be drawn again. An attempt that breaks the streak (a regression, a first success) makes it an ordinary
+task; one that prolongs the streak lets it rest again. The history decides all of it, so a resumed run needs no further state. Nothing
+leaves the store: the validators still compare with resting tasks and refuse their copies. The paper lets no task rest (bounds of 0).
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Rollouts: a policy acts in many episodes at once, in lockstep; every error is attributed to the environment or to the policy.
 
-A policy may pass on each completion as it ends (`StreamsCompletions`): its step runs while the other completions are still being written. The
-episode still waits for the next turn of all, so what is batched together, and what is sampled, does not depend on timing.
+A policy may pass on each completion as it ends (`StreamsCompletions`): its step runs while the other completions are still being written.
+The episode still waits for the next turn of all, so what is batched together, and what is sampled, does not depend on timing.
 
 Exceptions and timeouts of the environment are infrastructure faults (no score). A text that leads nowhere is a policy fault (the
 environment's score counts). An exception of the policy's engine ends the rollouts: without an engine nothing can go on.
