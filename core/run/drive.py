@@ -14,13 +14,15 @@ from attrs import frozen
 from ..errors import UserError
 from ..loop import Loop
 from ..record.checkpoints import newest_whole
+from ..record.run_folder import run_file
 from ..record.store import Store
 from ..record.summary import summarize
 from ..record.timing import Clock
 from ..registry import Registry
 from ..rollouts.evaluation import provenance
 from ..rollouts.runner import RolloutRunner
-from ..settings.config import Config, load_config
+from ..settings.config import Config, resolve
+from ..settings.sources import SettingSource, setting_sources
 from ..workers.remote_environment import placed_environment
 from .build import begin, bind, build, make_trainer, restore, rollout_limits
 from .exit_codes import code_of, launched
@@ -66,11 +68,13 @@ def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
 
 def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[str, Any]:
     """Go on with the run in `folder` from its last checkpoint; what came after that is done again, the same."""
-    config_file = folder / "config.toml"
-    if not config_file.is_file():
-        raise UserError(f"{folder} is no run folder: it has no config.toml")
-    config = load_config(registry, recipe=None, file=config_file, sets=sets)
-    before = _loaded(registry, config_file)
+    return resume_from(registry, folder, setting_sources(None, run_file(folder), sets))
+
+
+def resume_from(registry: Registry, folder: Path, sources: Sequence[SettingSource]) -> dict[str, Any]:
+    """As `resume`, with settings that are read already: those of the run's own config.toml first, then what changes them."""
+    config = resolve(registry, sources)
+    before = _loaded(registry, sources[:1])
     with _ranks(config) as ranks, disk_errors(folder), hold(folder), closing(open_store(folder)) as store:
         checkpoint, note = newest_whole(store, folder)
         if checkpoint:
@@ -83,10 +87,10 @@ def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[s
             return drive(make_loop(store=store), folder, checkpoint, note, ranks)
 
 
-def _loaded(registry: Registry, file: Path) -> Config | None:
+def _loaded(registry: Registry, sources: Sequence[SettingSource]) -> Config | None:
     """The run's settings as they were; None where they cannot be had any longer, for which the new ones may be the remedy."""
     try:
-        return load_config(registry, recipe=None, file=file)
+        return resolve(registry, sources)
     except UserError:
         return None
 

@@ -102,7 +102,7 @@ def test_the_user_is_told_the_same_line_once(tmp_path: Path) -> None:
 
 
 def test_a_replay_of_nothing_stops_before_anything_is_written(runs: Any, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is no run folder"):
+    with pytest.raises(UserError, match="is not a run folder"):
         runs.run(tmp_path / "run", f'replay="{tmp_path / "nowhere"}"')
     assert not (tmp_path / "run").exists()
 

@@ -101,7 +101,7 @@ def test_a_full_disk_is_one_line_that_names_the_file(store: Store) -> None:
 
 
 def test_what_is_no_run_is_said(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no run folder"):
+    with pytest.raises(UserError, match="is not a run folder"):
         Store(tmp_path / "run.sqlite")
     (tmp_path / "run.sqlite").write_bytes(b"not a database" * 100)
     with pytest.raises(CoevolveError, match=r"run\.sqlite"):
