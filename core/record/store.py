@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from os.path import isfile
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -21,6 +20,7 @@ from cattrs.preconf.json import make_converter
 
 from ..errors import CoevolveError, UserError
 from ..model import CandidateTask, History, RolloutGroup, Signal, Task, TaskPool, TeacherCall, Trajectory, Unsent, Verdict
+from .run_folder import run_file
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -115,8 +115,8 @@ class Store:
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self.path = path
-        if not create and not isfile(path):
-            raise UserError(f"{path.parent} is not a run folder: it has no {path.name}")
+        if not create:
+            run_file(path.parent, path.name)
         self._open(create)
 
     @_in_one_line

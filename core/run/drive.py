@@ -10,13 +10,15 @@ from typing import Any
 from ..errors import UserError
 from ..loop import Loop
 from ..record.checkpoints import newest_whole
+from ..record.run_folder import run_file
 from ..record.store import Store
 from ..record.summary import summarize
 from ..record.timing import Clock
 from ..registry import Registry
 from ..rollouts.evaluation import provenance
 from ..rollouts.runner import RolloutLimits, RolloutRunner
-from ..settings.config import Config, load_config
+from ..settings.config import Config, resolve
+from ..settings.sources import SettingSource, setting_sources
 from ..workers.remote_environment import placed_environment
 from .build import begin, bind, build, make_trainer, restore
 from .exit_codes import code_of, launched
@@ -45,11 +47,13 @@ def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
 
 def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[str, Any]:
     """Resume the run in `folder` from its last checkpoint; iterations after that are repeated exactly. Returns the summary."""
-    config_file = folder / "config.toml"
-    if not config_file.is_file():
-        raise UserError(f"{folder} is not a run folder: it has no config.toml")
-    config = load_config(registry, recipe=None, file=config_file, sets=sets)
-    before = _loaded(registry, config_file)
+    return resume_from(registry, folder, setting_sources(None, run_file(folder), sets))
+
+
+def resume_from(registry: Registry, folder: Path, sources: Sequence[SettingSource]) -> dict[str, Any]:
+    """Resume with settings that are read already: the run's own config.toml first, then what changes it."""
+    config = resolve(registry, sources)
+    before = _loaded(registry, sources[:1])
     with _ranks(config) as ranks, disk_errors(folder), hold(folder), closing(open_store(folder)) as store:
         checkpoint, note = newest_whole(store, folder)
         if checkpoint:
@@ -62,10 +66,10 @@ def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[s
             return drive(make_loop(store=store), folder, checkpoint, note, ranks)
 
 
-def _loaded(registry: Registry, file: Path) -> Config | None:
-    """The run's settings as they were; None where they no longer load (a plugin is gone, say) and `sets` may be the remedy."""
+def _loaded(registry: Registry, sources: Sequence[SettingSource]) -> Config | None:
+    """The run's settings as they were; None where they no longer load (a plugin is gone, say) and the new ones may be the remedy."""
     try:
-        return load_config(registry, recipe=None, file=file)
+        return resolve(registry, sources)
     except UserError:
         return None
 

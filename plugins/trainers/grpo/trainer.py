@@ -38,7 +38,7 @@ from coevolve import (
     hookimpl,
 )
 
-from ..quiet import quiet
+from ...library_logging import quiet
 from .launch import Launch, check_checkpoint, launch
 from .session import Session
 
@@ -191,7 +191,7 @@ class Grpo:
             self._trainer = self._build(loop, resume_from)
             self._trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
             if self._launch.splits:
-                from .split import whole_state
+                from .sharded_weights import whole_state
 
                 self._whole = whole_state(self._trainer.model, self._trainer.accelerator.is_main_process)
 
@@ -209,7 +209,7 @@ class Grpo:
         """The adapters in a fresh copy of the weights beneath them, which in training may be quantised."""
         from peft import PeftModel
 
-        from .split import read_whole
+        from .sharded_weights import read_whole
 
         with TemporaryDirectory() as folder:
             model.save_pretrained(folder, state_dict=self._whole)
@@ -228,8 +228,8 @@ class Grpo:
         from datasets import Dataset  # type: ignore[import-untyped]  # it has no types
         from transformers import PrinterCallback
 
-        from .split import WholeCopy, meet, read_whole
-        from .trl_grpo import PackedGrpoTrainer
+        from .sharded_weights import WholeCopy, meet, read_whole
+        from .trl_trainer import PackedGrpoTrainer
 
         if int(os.environ.get("WORLD_SIZE", "1")) == 1 and torch.cuda.device_count() > 1:
             raise UserError(

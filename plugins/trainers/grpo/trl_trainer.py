@@ -22,7 +22,7 @@ from attrs import astuple, frozen
 from torch import Tensor
 from trl.trainer.grpo_trainer import GRPOTrainer
 
-from .split import set_up, split_reference
+from .sharded_weights import set_up, split_reference
 
 CPU_TILE = 4096
 """Columns of the vocabulary in a tile of logits on a CPU; a tile has at most 4,096 rows."""

@@ -84,7 +84,7 @@ class Session:
         return {name: values[mine] for name, values in self._rows.items()}
 
     def _as_rows(self, groups: Sequence[RolloutGroup], iteration: int) -> dict[str, list[Any]]:
-        from .trl_grpo import rows_for_trl
+        from .trl_trainer import rows_for_trl
 
         run = self._run
         sizes = [len(group.trajectories) for group in groups]
@@ -122,7 +122,7 @@ class Session:
 
     def finite(self, model: Any) -> None:
         """Refuse an update whose gradient is not finite."""
-        from .split import own
+        from .sharded_weights import own
 
         if self.trainer.anywhere(not all(bool(own(p.grad).isfinite().all()) for p in model.parameters() if p.grad is not None)):
             raise CoevolveError(f"iteration {self._iteration}: the gradient is not finite; {RESUME}", change=SMALLER)
@@ -173,7 +173,7 @@ class Session:
     def callback(self) -> Any:
         from transformers import TrainerCallback
 
-        from .split import first_pass
+        from .sharded_weights import first_pass
 
         session = self
 
