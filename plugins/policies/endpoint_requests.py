@@ -27,14 +27,14 @@ Reply = str | InfrastructureFault | None
 
 
 @define
-class _Here:
+class _Connection:
     """What belongs to one event loop."""
 
     endpoint: Endpoint
     slots: asyncio.Semaphore
 
 
-class Asking:
+class EndpointRequests:
     """Asks for one policy, all its life; `spent` is kept up to date."""
 
     def __init__(self, options: Any, spent: Spent, environment: Environment | None) -> None:
@@ -56,7 +56,7 @@ class Asking:
     async def all(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[Reply]:
         """The replies in the conversations' order, each text told as it arrives. The first exception cancels what is still asked."""
         try:
-            here = _Here(Endpoint(self.options), asyncio.Semaphore(self.options.concurrency))
+            here = _Connection(Endpoint(self.options), asyncio.Semaphore(self.options.concurrency))
         except Failed as failed:
             raise UserError(failed.reason) from None
 
@@ -76,7 +76,7 @@ class Asking:
             await asyncio.gather(*tasks, return_exceptions=True)
             await here.endpoint.close()
 
-    async def _one(self, here: _Here, conversation: Any, sampling: Sampling) -> Reply:
+    async def _one(self, here: _Connection, conversation: Any, sampling: Sampling) -> Reply:
         try:
             answer = await repeated(lambda: self._attempt(here, conversation, sampling), self.options.retries, self._pace)
         except Failed as failed:
@@ -84,7 +84,7 @@ class Asking:
         self._in_a_row = 0
         return self._said(conversation, answer)
 
-    async def _attempt(self, here: _Here, conversation: Any, sampling: Sampling) -> Answer:
+    async def _attempt(self, here: _Connection, conversation: Any, sampling: Sampling) -> Answer:
         """What the model says, also where that is nothing or a refusal; raises Failed."""
         form, body, scrub = self._form(), self._body(conversation, sampling), here.endpoint.scrub
         prompt, room = tokens_of(body["messages"]) + tokens_of(body.get("tools", "")), sampling.max_new_tokens

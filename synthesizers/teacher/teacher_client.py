@@ -24,8 +24,6 @@ from .faults import BudgetSpent, EndpointDown, TeacherFault
 from .options import PACKAGES, TeacherOptions
 from .structured import Dialect
 
-__all__ = ["Asking", "BudgetSpent", "EndpointDown", "TeacherFault"]
-
 IN_A_ROW = 3
 """Requests that fail for good one after the other until the endpoint counts as down."""
 MOST_ROOM = 4
@@ -36,7 +34,7 @@ ESTIMATED = "the teacher's endpoint tells no token usage: tokens and cost are es
 
 
 @define
-class _Here:
+class _LoopResources:
     """What belongs to one event loop."""
 
     loop: asyncio.AbstractEventLoop
@@ -62,7 +60,7 @@ class _Request:
         return sum(AROUND + tokens_of(text) for text in texts) + tokens_of(self.kept["schema"] or "")
 
 
-class Asking:
+class TeacherClient:
     """Asks for one synthesizer, all its life. Not for several event loops at once: `aclose` in the loop that asked, before another asks.
 
     With provider "policy" the policy answers: its tokens are estimated, and as its draw is fixed it is never asked twice.
@@ -83,7 +81,7 @@ class Asking:
         self._iteration: int | None = None
         self._in_a_row = 0
         self._down = ""
-        self._here: _Here | None = None
+        self._here: _LoopResources | None = None
 
     def begin(self, iteration: int) -> None:
         """An evolution begins: an endpoint that was down gets another chance."""
@@ -247,10 +245,10 @@ class Asking:
             raise EndpointDown(reason) from None
         raise TeacherFault(reason) from None
 
-    def _of_loop(self) -> _Here:
+    def _of_loop(self) -> _LoopResources:
         loop = asyncio.get_running_loop()
         if self._here is None or self._here.loop is not loop:
-            self._here = _Here(loop, asyncio.Semaphore(self.options.concurrency))
+            self._here = _LoopResources(loop, asyncio.Semaphore(self.options.concurrency))
         return self._here
 
 
