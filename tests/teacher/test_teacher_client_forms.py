@@ -65,6 +65,28 @@ def test_other_client_errors_are_not_repeated(rude: Any, journal: StoreJournal, 
     assert len(rude.requests) == 1
 
 
+TOO_LONG = {
+    "llama.cpp": {"code": 400, "type": "exceed_context_size_error", "message": "request (9000 tokens) exceeds the available context size"},
+    "OpenAI": {"code": "context_length_exceeded", "message": "Please reduce the length of the messages.", "param": "messages"},
+    "vLLM": {"code": 400, "type": "BadRequestError", "message": "This model's maximum context length is 4096 tokens."},
+    "Anthropic": {"type": "invalid_request_error", "message": "prompt is too long: 208310 tokens > 200000 maximum"},
+}
+
+
+@pytest.mark.parametrize("kind", TOO_LONG)
+def test_a_prompt_that_is_too_long_is_sent_once_and_does_not_count_against_the_endpoint(
+    rude: Any, journal: StoreJournal, no_waiting: Any, kind: str
+) -> None:
+    rude.answer = lambda request: Reply(status=400, raw=json.dumps({"error": TOO_LONG[kind]}))
+    client = TeacherClient(made(rude, concurrency=1), journal, None)
+    found = ask(client, *[f"1/a/{n}" for n in range(4)], schema=SCHEMA)
+    assert len(rude.requests) == 4 and not no_waiting.slept
+    assert all(type(one) is TeacherFault and str(one).startswith("the prompt is too long (HTTP 400: ") for one in found)
+    rude.answer = lambda request: "{}"
+    one(client, "1/a/4", schema=SCHEMA)
+    assert rude.requests[-1]["response_format"]["type"] == "json_schema"
+
+
 def test_a_format_that_was_set_is_not_changed(rude: Any, journal: StoreJournal) -> None:
     rude.answer = refuses("json_object")
     with pytest.raises(TeacherFault, match="response_format is not supported"):
