@@ -74,15 +74,8 @@ def test_what_was_not_sent_or_is_fixed_is_not_left_out() -> None:
 
 
 def test_a_body_holds_what_the_dialect_takes() -> None:
-    assert set(Dialect().body("m", [], 9, 0.5, **ALL)) == {
-        "model",
-        "messages",
-        "max_tokens",
-        "temperature",
-        "seed",
-        "tools",
-        "response_format",
-    }
+    every = {"model", "messages", "max_tokens", "temperature", "seed", "tools", "response_format"}
+    assert set(Dialect().body("m", [], 9, 0.5, **ALL)) == every
     least = Dialect("none", "max_completion_tokens", temperature=False, seed=False, tools=False)
     assert least.body("m", [], 9, 0.5, **ALL) == {"model": "m", "messages": [], "max_completion_tokens": 9}
     assert Dialect("json_object").body("m", [], 9, 0.5, schema=SCHEMA)["response_format"] == {"type": "json_object", "schema": SCHEMA}
