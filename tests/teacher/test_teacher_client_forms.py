@@ -9,8 +9,9 @@ from asked import SCHEMA, ask, made, one
 from rude_server import Reply
 
 from coevolve.core.record.teacher_calls import StoreJournal
-from coevolve.synthesizers.teacher.asking import Asking, TeacherFault
+from coevolve.synthesizers.teacher.faults import TeacherFault
 from coevolve.synthesizers.teacher.options import TeacherOptions
+from coevolve.synthesizers.teacher.teacher_client import TeacherClient
 
 
 def refuses(*names: str) -> Callable[[Mapping[str, Any]], Any]:
@@ -36,9 +37,9 @@ def test_a_format_that_the_endpoint_does_not_know_is_tried_once(
     rude: Any, journal: StoreJournal, no_waiting: Any, unknown: tuple[str, ...], formats: list[str | None]
 ) -> None:
     rude.answer = refuses(*unknown)
-    asking = Asking(made(rude, retries=0), journal, None)
+    client = TeacherClient(made(rude, retries=0), journal, None)
     for key in ("1/a/0", "2/a/0"):
-        assert one(asking, key, schema=SCHEMA) == "{}"
+        assert one(client, key, schema=SCHEMA) == "{}"
     asked = [request.get("response_format") for request in rude.requests]
     assert [found and found["type"] for found in asked] == formats
     assert all(found["schema"] == SCHEMA for found in asked if found and found["type"] == "json_object")
@@ -47,12 +48,12 @@ def test_a_format_that_the_endpoint_does_not_know_is_tried_once(
 
 def test_a_request_that_fails_in_every_format_teaches_nothing(rude: Any, journal: StoreJournal) -> None:
     rude.answer = lambda request: rude.Reply(status=400, raw='{"error": {"message": "too odd"}}')
-    asking = Asking(made(rude), journal, None)
+    client = TeacherClient(made(rude), journal, None)
     with pytest.raises(TeacherFault, match="HTTP 400: too odd"):
-        one(asking, schema=SCHEMA)
+        one(client, schema=SCHEMA)
     assert len(rude.requests) == 3
     rude.answer = lambda request: "{}"
-    one(asking, "1/a/1", schema=SCHEMA)
+    one(client, "1/a/1", schema=SCHEMA)
     assert rude.requests[-1]["response_format"]["type"] == "json_schema"
 
 
@@ -60,14 +61,36 @@ def test_a_request_that_fails_in_every_format_teaches_nothing(rude: Any, journal
 def test_other_client_errors_are_not_repeated(rude: Any, journal: StoreJournal, body: str) -> None:
     rude.answer = lambda request: rude.Reply(status=400, raw=body)
     with pytest.raises(TeacherFault, match="HTTP 400"):
-        one(Asking(made(rude), journal, None))
+        one(TeacherClient(made(rude), journal, None))
     assert len(rude.requests) == 1
+
+
+TOO_LONG = {
+    "llama.cpp": {"code": 400, "type": "exceed_context_size_error", "message": "request (9000 tokens) exceeds the available context size"},
+    "OpenAI": {"code": "context_length_exceeded", "message": "Please reduce the length of the messages.", "param": "messages"},
+    "vLLM": {"code": 400, "type": "BadRequestError", "message": "This model's maximum context length is 4096 tokens."},
+    "Anthropic": {"type": "invalid_request_error", "message": "prompt is too long: 208310 tokens > 200000 maximum"},
+}
+
+
+@pytest.mark.parametrize("kind", TOO_LONG)
+def test_a_prompt_that_is_too_long_is_sent_once_and_does_not_count_against_the_endpoint(
+    rude: Any, journal: StoreJournal, no_waiting: Any, kind: str
+) -> None:
+    rude.answer = lambda request: Reply(status=400, raw=json.dumps({"error": TOO_LONG[kind]}))
+    client = TeacherClient(made(rude, concurrency=1), journal, None)
+    found = ask(client, *[f"1/a/{n}" for n in range(4)], schema=SCHEMA)
+    assert len(rude.requests) == 4 and not no_waiting.slept
+    assert all(type(one) is TeacherFault and str(one).startswith("the prompt is too long (HTTP 400: ") for one in found)
+    rude.answer = lambda request: "{}"
+    one(client, "1/a/4", schema=SCHEMA)
+    assert rude.requests[-1]["response_format"]["type"] == "json_schema"
 
 
 def test_a_format_that_was_set_is_not_changed(rude: Any, journal: StoreJournal) -> None:
     rude.answer = refuses("json_object")
     with pytest.raises(TeacherFault, match="response_format is not supported"):
-        one(Asking(made(rude, structured="json_object"), journal, None), schema=SCHEMA)
+        one(TeacherClient(made(rude, structured="json_object"), journal, None), schema=SCHEMA)
     assert len(rude.requests) == 1
 
 
@@ -80,8 +103,8 @@ def test_settings_that_a_model_does_not_take_are_left_out(rude: Any, journal: St
         return "fine"
 
     rude.answer = answer
-    asking = Asking(made(rude), journal, None)
-    assert ask(asking, "1/a/0") == ask(asking, "1/a/1") == ["fine"]
+    client = TeacherClient(made(rude), journal, None)
+    assert ask(client, "1/a/0") == ask(client, "1/a/1") == ["fine"]
     assert len(rude.requests) == 4 and rude.requests[-1]["max_completion_tokens"] == 1024
 
 
@@ -90,7 +113,7 @@ def test_settings_that_a_model_does_not_take_are_left_out(rude: Any, journal: St
 def test_a_real_server_answers_in_every_mode(real_server: str, open_journal: Callable[..., Any], structured: Any) -> None:
     opened = open_journal()
     options = TeacherOptions(model="smollm2", base_url=real_server, structured=structured, max_tokens=60, temperature=0.0, retries=0)
-    text = one(Asking(options, opened.journal, None), schema=SCHEMA)
+    text = one(TeacherClient(options, opened.journal, None), schema=SCHEMA)
     assert text.strip()
     if structured != "none":
         try:

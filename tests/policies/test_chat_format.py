@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from coevolve import Sampling, Task, UserError
-from coevolve.plugins.policies.chat import ChatFormat
+from coevolve.plugins.policies.chat_format import ChatFormat
 from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
 
 THINK_DROPPING = (

@@ -11,38 +11,33 @@ from typing import Any
 from attrs import define
 
 from coevolve import Environment, InfrastructureFault, Sampling, Unsent, UserError
-from coevolve.endpoint import Answer, Budget, Endpoint, Failed, Pace, Spent, Usage, error_fields, line, read_answer, repeated, tokens_of
+from coevolve.endpoint import Answer, Budget, Dialect, Endpoint, Failed, Pace, Spent, Usage, line, read_answer, repeated, tokens_of
 
 from .draw import uniforms
 from .tool_calls import as_text, example_of, native, plain
 
 IN_A_ROW = 3
 """Conversations that fail for good one after the other until the endpoint counts as down."""
-NOT_UNDERSTOOD = (400, 415, 422, 500, 501)
-"""Statuses with which servers refuse what they do not know; some raise on it."""
-TOO_LONG = ("context_length_exceeded", "string_above_max_length", "exceed_context_size_error")
-TOO_LONG_WORDS = ("context length", "context size", "context window", "maximum context", "too many tokens")
 
 Reply = str | InfrastructureFault | None
 
 
 @define
-class _Here:
+class _Connection:
     """What belongs to one event loop."""
 
     endpoint: Endpoint
     slots: asyncio.Semaphore
 
 
-class Asking:
+class EndpointRequests:
     """Asks for one policy, all its life; `spent` is kept up to date."""
 
     def __init__(self, options: Any, spent: Spent, environment: Environment | None) -> None:
         self.options, self.spent, self._environment = options, spent, environment
         self._pace = Pace(options.requests_per_minute)
         self._budget = Budget(options.budget, lambda: spent)
-        self._native = options.tools != "text"
-        self._limit, self._temperature, self._seed = "max_tokens", True, bool(options.seed)
+        self._dialect = Dialect(tools=options.tools != "text", fixed=frozenset() if options.tools == "auto" else frozenset({"tools"}))
         self._tools_seen = False
         self._in_a_row = 0
 
@@ -50,13 +45,13 @@ class Asking:
         """What of a request the endpoint took, as far as it is known."""
         found: dict[str, Any] = {}
         if self._tools_seen:
-            found["tools"] = "functions" if self._native else "in the prompt"
-        return found if self._temperature else {**found, "temperature": "the endpoint's own: it takes none"}
+            found["tools"] = "functions" if self._dialect.tools else "in the prompt"
+        return found if self._dialect.temperature else {**found, "temperature": "the endpoint's own: it takes none"}
 
     async def all(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[Reply]:
         """The replies in the conversations' order, each text told as it arrives. The first exception cancels what is still asked."""
         try:
-            here = _Here(Endpoint(self.options), asyncio.Semaphore(self.options.concurrency))
+            here = _Connection(Endpoint(self.options), asyncio.Semaphore(self.options.concurrency))
         except Failed as failed:
             raise UserError(failed.reason) from None
 
@@ -76,17 +71,18 @@ class Asking:
             await asyncio.gather(*tasks, return_exceptions=True)
             await here.endpoint.close()
 
-    async def _one(self, here: _Here, conversation: Any, sampling: Sampling) -> Reply:
+    async def _one(self, here: _Connection, conversation: Any, sampling: Sampling) -> Reply:
         try:
             answer = await repeated(lambda: self._attempt(here, conversation, sampling), self.options.retries, self._pace)
         except Failed as failed:
-            return None if too_long(failed) else self._lost(failed)
+            return None if failed.too_long else self._lost(failed)
         self._in_a_row = 0
         return self._said(conversation, answer)
 
-    async def _attempt(self, here: _Here, conversation: Any, sampling: Sampling) -> Answer:
+    async def _attempt(self, here: _Connection, conversation: Any, sampling: Sampling) -> Answer:
         """What the model says, also where that is nothing or a refusal; raises Failed."""
-        form, body, scrub = self._form(), self._body(conversation, sampling), here.endpoint.scrub
+        dialect, scrub = self._dialect, here.endpoint.scrub
+        body = self._body(dialect, conversation, sampling)
         prompt, room = tokens_of(body["messages"]) + tokens_of(body.get("tools", "")), sampling.max_new_tokens
         async with here.slots:
             await self._pace.turn()
@@ -103,10 +99,10 @@ class Asking:
                     error.reason = line(scrub(error.reason), 400)
                     if not error.counts:
                         return Answer("" if error.again else scrub(error.raw))
-                    if too_long(error):
-                        error.again = False
-                    elif form != self._form() or self._left_out(error, conversation):
-                        error.instead = True
+                    if (simpler := dialect.simpler(error, body)) is not None:
+                        self._dialect = self._dialect.common(simpler)
+                    if not error.too_long and self._dialect != dialect:
+                        error.instead = self._dialect
                     raise
                 finally:
                     self._count(usage, failed)
@@ -121,44 +117,19 @@ class Asking:
             spent.cost += self.options.cost(usage.prompt, usage.completion)
             spent.estimated += not usage.told
 
-    def _body(self, conversation: Any, sampling: Sampling) -> dict[str, Any]:
+    def _body(self, dialect: Dialect, conversation: Any, sampling: Sampling) -> dict[str, Any]:
         tools = conversation.tools if self._environment is not None else None
-        functions = bool(tools) and self._native
         self._tools_seen = self._tools_seen or bool(tools)
-        if functions:
+        functions = None
+        if tools and dialect.tools:
             messages = native(conversation.turns)
+            functions = [tool if "function" in tool else {"type": "function", "function": tool} for tool in tools]
         else:
             messages = plain(conversation.turns, tools, example_of(tools, self._environment) if tools and self._environment else "")
-        body: dict[str, Any] = {"model": self.options.model, "messages": messages, self._limit: sampling.max_new_tokens}
-        if functions:
-            body["tools"] = [tool if "function" in tool else {"type": "function", "function": tool} for tool in tools or ()]
-        if self._temperature:
-            body["temperature"] = sampling.temperature
-        if self._seed:
-            drawn = uniforms(sampling.seed, [conversation.row], [len(conversation.turns)], 1)
-            body["seed"] = int(drawn[0, 0].item() * 2**31)
-        return body
-
-    def _form(self) -> tuple[bool, str, bool, bool]:
-        return self._native, self._limit, self._temperature, self._seed
-
-    def _left_out(self, failed: Failed, conversation: Any) -> bool:
-        """Whether the endpoint refused something that can be left out, which it is from now on."""
-        if failed.status not in NOT_UNDERSTOOD:
-            return False
-        fields = error_fields(failed.body)
-        parameter, message = str(fields.get("param") or ""), str(fields.get("message") or failed.raw).lower()
-        if self._limit == "max_tokens" and "max_completion_tokens" in message:
-            self._limit = "max_completion_tokens"
-        elif self._temperature and (parameter == "temperature" or "temperature" in message):
-            self._temperature = False
-        elif self._seed and (parameter == "seed" or "seed" in message):
-            self._seed = False
-        elif self._native and self.options.tools == "auto" and conversation.tools and ("tool" in message or "function" in message):
-            self._native = False
-        else:
-            return False
-        return True
+        seed = None
+        if self.options.seed:
+            seed = int(uniforms(sampling.seed, [conversation.row], [len(conversation.turns)], 1)[0, 0].item() * 2**31)
+        return dialect.body(self.options.model, messages, sampling.max_new_tokens, sampling.temperature, tools=functions, seed=seed)
 
     def _said(self, conversation: Any, answer: Answer) -> str:
         if not answer.calls or self._environment is None:
@@ -181,10 +152,3 @@ class Asking:
             return InfrastructureFault(f"{failed.reason}: raise policy.budget" if failed.unsent is Unsent.BUDGET else failed.reason)
         fix = "check policy.base_url, and that a server answers there"
         return InfrastructureFault(f"{failed.reason} (from {self.options.base_url}: {fix})")
-
-
-def too_long(failed: Failed) -> bool:
-    """Whether the endpoint refused a conversation for its length."""
-    fields = error_fields(failed.body)
-    code, message = str(fields.get("code") or fields.get("type") or ""), str(fields.get("message") or "").lower()
-    return failed.status in NOT_UNDERSTOOD and (code in TOO_LONG or any(words in message for words in TOO_LONG_WORDS))

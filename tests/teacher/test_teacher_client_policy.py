@@ -9,8 +9,9 @@ from asked import ask, faults
 
 from coevolve import InfrastructureFault, UserError
 from coevolve.core.record.teacher_calls import StoreJournal
-from coevolve.synthesizers.teacher.asking import Asking, BudgetSpent, TeacherFault
+from coevolve.synthesizers.teacher.faults import BudgetSpent, TeacherFault
 from coevolve.synthesizers.teacher.options import TeacherOptions
+from coevolve.synthesizers.teacher.teacher_client import TeacherClient
 
 
 @attrs.define
@@ -31,17 +32,17 @@ def test_the_policy_answers_within_the_same_budget_and_journal(open_journal: Cal
     options = TeacherOptions(provider="policy", budget="2calls", temperature=0.5, max_tokens=9, concurrency=1)
     opened, chat = open_journal("first"), Echo()
     keys = ("1/a/0", "1/a/1", "1/a/2")
-    found = ask(Asking(options, opened.journal, chat), *keys)
+    found = ask(TeacherClient(options, opened.journal, chat), *keys)
     assert found[:2] == ["q 1/a/0!", "q 1/a/1!"] and isinstance(found[2], BudgetSpent)
     assert sorted(chat.asked) == [("1/a/0", 0.5, 9), ("1/a/1", 0.5, 9)]
     assert {(call.model, call.cost) for call in opened.journal.calls()} == {("policy", 0.0)} and opened.journal.calls()[0].tokens > 0
-    again = ask(Asking(options, open_journal("again", replay="first").journal, silent := Echo()), *keys)
+    again = ask(TeacherClient(options, open_journal("again", replay="first").journal, silent := Echo()), *keys)
     assert [str(one) for one in again] == [str(one) for one in found] and not silent.asked
 
 
 def test_a_policy_that_cannot_answer_is_a_fault(journal: StoreJournal) -> None:
     chat = Echo({"1/a/0": None, "1/a/1": " "})
-    found = ask(Asking(TeacherOptions(provider="policy"), journal, chat), "1/a/0", "1/a/1", "1/a/fault")
+    found = ask(TeacherClient(TeacherOptions(provider="policy"), journal, chat), "1/a/0", "1/a/1", "1/a/fault")
     assert all(type(one) is TeacherFault for one in found) and len(chat.asked) == 3
     assert sorted(faults(journal)) == [
         "the policy cannot answer: the engine is gone",
@@ -52,4 +53,4 @@ def test_a_policy_that_cannot_answer_is_a_fault(journal: StoreJournal) -> None:
 
 def test_without_a_policy_it_cannot_be_the_teacher(journal: StoreJournal) -> None:
     with pytest.raises(UserError, match="provider"):
-        Asking(TeacherOptions(provider="policy"), journal, None)
+        TeacherClient(TeacherOptions(provider="policy"), journal, None)

@@ -1,4 +1,4 @@
-"""Asking over real sockets: what is recorded, recalled by a resume, replayed."""
+"""TeacherClient over real sockets: what is recorded, recalled by a resume, replayed."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,15 +8,16 @@ from asked import SCHEMA, ask, faults, made, one
 
 from coevolve import UserError
 from coevolve.core.record.teacher_calls import StoreJournal
-from coevolve.synthesizers.teacher.asking import Asking, BudgetSpent, TeacherFault
+from coevolve.synthesizers.teacher.faults import BudgetSpent, TeacherFault
 from coevolve.synthesizers.teacher.options import TeacherOptions
+from coevolve.synthesizers.teacher.teacher_client import TeacherClient
 
 
 def test_a_reply_is_recorded_with_what_was_asked_and_what_it_cost(rude: Any, open_journal: Callable[..., Any]) -> None:
     opened = open_journal()
     rude.answer = lambda request: rude.Reply("fine", usage={"prompt_tokens": 1000, "completion_tokens": 500, "total_tokens": 1500})
     options = made(rude, input_price=2.0, output_price=4.0)
-    assert one(Asking(options, opened.journal, None), schema=SCHEMA) == "fine"
+    assert one(TeacherClient(options, opened.journal, None), schema=SCHEMA) == "fine"
     (_, call), *rest = opened.store.teacher_calls(["1/explore/0"])
     assert (call.reply, call.fault, call.purpose, call.iteration, call.model) == ("fine", None, "explore", 1, "m")
     assert (call.prompt_tokens, call.completion_tokens, call.cost) == (1000, 500, pytest.approx(0.004)) and not rest
@@ -30,9 +31,9 @@ def test_a_reply_is_recorded_with_what_was_asked_and_what_it_cost(rude: Any, ope
 
 def test_what_was_answered_is_not_asked_again_on_a_resume(rude: Any, open_journal: Callable[..., Any]) -> None:
     rude.script("one", "two")
-    assert one(Asking(made(rude), open_journal().journal, None)) == "one"
+    assert one(TeacherClient(made(rude), open_journal().journal, None)) == "one"
     resumed = open_journal()
-    assert one(Asking(made(rude), resumed.journal, None)) == "one"
+    assert one(TeacherClient(made(rude), resumed.journal, None)) == "one"
     assert len(rude.requests) == 1 and len(resumed.journal.calls()) == 1
 
 
@@ -46,23 +47,23 @@ def test_a_replay_gives_every_outcome_again_and_sends_nothing(rude: Any, open_jo
     rude.answer = answer
     keys = [f"1/explore/{n}" for n in range(4)]
     options = made(rude, budget="6calls")
-    asking = Asking(options, open_journal("first").journal, None)
-    first = ask(asking, *keys) + ask(asking, "1/explore/4")
+    client = TeacherClient(options, open_journal("first").journal, None)
+    first = ask(client, *keys) + ask(client, "1/explore/4")
     assert [type(found) for found in first] == [str, TeacherFault, TeacherFault, str, BudgetSpent]
     sent = len(rude.requests)
     again = open_journal("again", replay="first")
-    second = ask(Asking(options, again.journal, None), *keys, "1/explore/4")
+    second = ask(TeacherClient(options, again.journal, None), *keys, "1/explore/4")
     assert [(type(found), str(found)) for found in second] == [(type(found), str(found)) for found in first]
     assert len(rude.requests) == sent == 6
     assert sorted(faults(again.journal)) == sorted(faults(open_journal("first").journal))
 
 
 def test_one_asking_serves_one_event_loop_after_another(rude: Any, journal: StoreJournal) -> None:
-    asking = Asking(made(rude, concurrency=1), journal, None)
-    assert [ask(asking, f"{n}/a/0", f"{n}/a/1") for n in range(1, 4)] == [["yes", "yes"]] * 3
+    client = TeacherClient(made(rude, concurrency=1), journal, None)
+    assert [ask(client, f"{n}/a/0", f"{n}/a/1") for n in range(1, 4)] == [["yes", "yes"]] * 3
 
 
 def test_a_missing_library_is_named_with_its_fix(journal: StoreJournal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"openai, tenacity, json_repair.*pip install 'coevolve\[teacher\]'"):
-        Asking(TeacherOptions(), journal, None)
+    with pytest.raises(UserError, match=r"openai, json_repair.*pip install 'coevolve\[teacher\]'"):
+        TeacherClient(TeacherOptions(), journal, None)

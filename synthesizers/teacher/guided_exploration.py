@@ -11,21 +11,22 @@ from typing import Any
 
 from attrs import define, field
 
-from coevolve import Action, Environment, Episode, Message, Step, Task, Tool
+from coevolve import Action, Environment, Episode, Message, Refusal, Step, Task, Tool
 
 from . import schemas
-from .abstraction import checked
-from .parsing import WantedStep, read_step
+from .abstraction import checked_arguments
+from .parsing import read_step
 from .prompts import Prompts, fitted, limit, observed, wanted
 from .questions import Questions
 from .rendering import cut
+from .replies import NextStep
 
 KEPT = 2
 """Questions that an exploration with a limit leaves for the abstraction."""
 
 
 @define
-class Exploration:
+class GuidedExploration:
     """The calls of one exploration, failed ones included, in order; `ends` are the numbers of calls after which a round was over."""
 
     environment: Environment
@@ -85,10 +86,10 @@ class Exploration:
         action = Action(name, dict(arguments))
         if name not in self.tools:
             return _failed(action, f"there is no tool {name!r}"), False
-        given = checked(self.tools[name], arguments)
-        if isinstance(given, str):
-            return _failed(action, given), False
-        action = Action(name, given)
+        try:
+            action = Action(name, checked_arguments(self.tools[name], arguments))
+        except Refusal as refusal:
+            return _failed(action, refusal.detail), False
         before = episode.snapshot()
         seen = episode.step(self.environment.script([action])[0])
         if seen.steps and seen.steps[0].error is None:
@@ -104,7 +105,7 @@ def _failed(action: Action, error: str) -> Step:
     return Step(action, f"error: {error}", None, error)
 
 
-def _stopped(talk: list[Message], want: WantedStep | None) -> None:
+def _stopped(talk: list[Message], want: NextStep | None) -> None:
     """Keep the talk in turns when a round ends by the teacher's own word, or for want of one that can be read."""
     talk.append({"role": "assistant", "content": wanted(want.thought if want else "", "stop", {})})
     talk.append({"role": "user", "content": "The round is over."})

@@ -13,8 +13,9 @@ from asked import KEY, faults, made, one
 from coevolve import Unsent
 from coevolve.core.record.teacher_calls import StoreJournal
 from coevolve.synthesizers.teacher import options as options_module
-from coevolve.synthesizers.teacher.asking import Asking, TeacherFault
+from coevolve.synthesizers.teacher.faults import TeacherFault
 from coevolve.synthesizers.teacher.options import TeacherOptions
+from coevolve.synthesizers.teacher.teacher_client import TeacherClient
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
@@ -25,7 +26,7 @@ def test_a_key_or_model_that_is_not_known_is_one_clear_line(
     rude.answer = lambda request: rude.Reply(status=status, raw=json.dumps({"error": {"message": f"bad key {KEY}"}}))
     opened = open_journal()
     with pytest.raises(TeacherFault) as caught:
-        one(Asking(made(rude, api_key_env="MY_KEY"), opened.journal, None))
+        one(TeacherClient(made(rude, api_key_env="MY_KEY"), opened.journal, None))
     text = str(caught.value)
     assert f"HTTP {status}" in text and "'m'" in text and rude.base_url in text and "MY_KEY" in text and "\n" not in text
     assert len(rude.requests) == 1
@@ -51,10 +52,10 @@ def test_the_key_is_sent_and_nowhere_else(
         rude.Reply(raw=f"<p>{KEY}</p>", content_type="text/html"),
         rude.Reply(f"I know your key: {KEY}"),
     )
-    assert one(Asking(made(rude, api_key_env="MY_KEY"), opened.journal, None)) == "I know your key: [key]"
+    assert one(TeacherClient(made(rude, api_key_env="MY_KEY"), opened.journal, None)) == "I know your key: [key]"
     rude.answer = lambda request: rude.Reply(status=401, raw=json.dumps({"error": {"message": KEY, "code": KEY}}))
     with pytest.raises(TeacherFault) as caught:
-        one(Asking(made(rude, api_key_env="MY_KEY"), opened.journal, None), "1/a/9")
+        one(TeacherClient(made(rude, api_key_env="MY_KEY"), opened.journal, None), "1/a/9")
     assert [headers["authorization"] for headers in rude.headers] == [f"Bearer {KEY}"] * 4
     assert not any("openai-organization" in headers for headers in rude.headers)
     opened.store.close()
@@ -66,7 +67,7 @@ def test_the_key_is_sent_and_nowhere_else(
 
 def test_the_key_comes_from_a_file_where_the_variable_is_not_set(rude: Any, journal: StoreJournal, tmp_path: Path) -> None:
     (tmp_path / "key").write_text(f"{KEY}\n")
-    one(Asking(made(rude, api_key_env="NOT_SET", api_key_file=str(tmp_path / "key")), journal, None))
+    one(TeacherClient(made(rude, api_key_env="NOT_SET", api_key_file=str(tmp_path / "key")), journal, None))
     assert rude.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
@@ -77,7 +78,7 @@ def test_a_file_without_a_key_is_one_line_and_nothing_is_sent(
     if content is not None:
         (tmp_path / "key").write_text(content, "utf-8")
     with pytest.raises(TeacherFault, match=said) as caught:
-        one(Asking(made(rude, api_key_file=str(tmp_path / "key")), journal, None))
+        one(TeacherClient(made(rude, api_key_file=str(tmp_path / "key")), journal, None))
     assert content is None or content not in str(caught.value)
     assert not rude.requests and journal.calls()[0].unsent is Unsent.NO_KEY and said in faults(journal)[0]
 
@@ -87,12 +88,12 @@ def test_without_a_key_another_machine_is_not_asked(journal: StoreJournal) -> No
     line = options_module.missing_key(options)
     assert line is not None and "DASHSCOPE_API_KEY" in line
     with pytest.raises(TeacherFault, match="set the variable DASHSCOPE_API_KEY"):
-        one(Asking(options, journal, None))
+        one(TeacherClient(options, journal, None))
     assert options_module.missing_key(attrs.evolve(options, api_key_env="")) is None
 
 
 def test_a_redirect_is_not_followed(rude: Any, journal: StoreJournal) -> None:
     rude.answer = lambda request: rude.Reply(status=307, headers={"Location": "http://127.0.0.1:9/elsewhere"})
     with pytest.raises(TeacherFault, match="HTTP 307"):
-        one(Asking(made(rude), journal, None))
+        one(TeacherClient(made(rude), journal, None))
     assert len(rude.requests) == 1

@@ -16,15 +16,24 @@ from typing import Any, NoReturn
 from attrs import define
 
 from coevolve import Chat, InfrastructureFault, Journal, Message, TeacherCall, TooManyFaults, Unsent, UserError
-from coevolve.endpoint import Answer, Budget, Failed, Usage, check_packages, line, repeated, tokens_of, waiting
+from coevolve.endpoint import (
+    Answer,
+    Budget,
+    Dialect,
+    Endpoint,
+    Failed,
+    Usage,
+    check_packages,
+    line,
+    read_answer,
+    repeated,
+    tokens_of,
+    waiting,
+)
 
 from .budget import Ledger
-from .endpoint import TeacherEndpoint
 from .faults import BudgetSpent, EndpointDown, TeacherFault
 from .options import PACKAGES, TeacherOptions
-from .structured import Dialect
-
-__all__ = ["Asking", "BudgetSpent", "EndpointDown", "TeacherFault"]
 
 IN_A_ROW = 3
 """Requests that fail for good one after the other until the endpoint counts as down."""
@@ -36,12 +45,12 @@ ESTIMATED = "the teacher's endpoint tells no token usage: tokens and cost are es
 
 
 @define
-class _Here:
+class _LoopResources:
     """What belongs to one event loop."""
 
     loop: asyncio.AbstractEventLoop
     slots: asyncio.Semaphore
-    endpoint: TeacherEndpoint | None = None
+    endpoint: Endpoint | None = None
 
 
 @define
@@ -62,7 +71,7 @@ class _Request:
         return sum(AROUND + tokens_of(text) for text in texts) + tokens_of(self.kept["schema"] or "")
 
 
-class Asking:
+class TeacherClient:
     """Asks for one synthesizer, all its life. Not for several event loops at once: `aclose` in the loop that asked, before another asks.
 
     With provider "policy" the policy answers: its tokens are estimated, and as its draw is fixed it is never asked twice.
@@ -79,11 +88,11 @@ class Asking:
         self._run_budget = Budget(options.budget, self._ledger.whole, " for this run")
         self._evolution_budgets: dict[int, Budget] = {}
         self._pace = waiting.Pace(options.requests_per_minute)
-        self._dialect = Dialect() if options.structured == "auto" else Dialect(options.structured)
+        self._dialect = Dialect() if options.structured == "auto" else Dialect(options.structured, fixed=frozenset({"format"}))
         self._iteration: int | None = None
         self._in_a_row = 0
         self._down = ""
-        self._here: _Here | None = None
+        self._here: _LoopResources | None = None
 
     def begin(self, iteration: int) -> None:
         """An evolution begins: an endpoint that was down gets another chance."""
@@ -127,7 +136,7 @@ class Asking:
         except Failed as failed:
             self._give_up(request, failed)
         self._in_a_row = 0
-        self._dialect = self._dialect.both(request.dialect)
+        self._dialect = self._dialect.common(request.dialect)
         return text
 
     def _recalled(self, call: TeacherCall) -> str:
@@ -150,9 +159,9 @@ class Asking:
             scrub: Callable[[str], str] = str
             try:
                 if self._chat is None:
-                    here.endpoint = here.endpoint or TeacherEndpoint(self.options)
+                    here.endpoint = here.endpoint or Endpoint(self.options)
                     scrub = here.endpoint.scrub
-                    answer = await here.endpoint.send(request.kept, request.dialect, request.room)
+                    answer = await _ask_endpoint(here.endpoint, request)
                 else:
                     answer = await self._ask_policy(request)
             except Failed as failed:
@@ -223,7 +232,7 @@ class Asking:
 
     def _give_up(self, request: _Request, failed: Failed) -> NoReturn:
         """The request has failed for good: see whether the endpoint is down, write down what was never sent, raise."""
-        if failed.counts:
+        if failed.counts and not failed.too_long:
             self._in_a_row += 1
             if self._in_a_row >= IN_A_ROW and not self._down:
                 where = self.options.base_url if self._chat is None else "policy"
@@ -247,11 +256,25 @@ class Asking:
             raise EndpointDown(reason) from None
         raise TeacherFault(reason) from None
 
-    def _of_loop(self) -> _Here:
+    def _of_loop(self) -> _LoopResources:
         loop = asyncio.get_running_loop()
         if self._here is None or self._here.loop is not loop:
-            self._here = _Here(loop, asyncio.Semaphore(self.options.concurrency))
+            self._here = _LoopResources(loop, asyncio.Semaphore(self.options.concurrency))
         return self._here
+
+
+async def _ask_endpoint(endpoint: Endpoint, request: _Request) -> Answer:
+    """One call in the form that the request's dialect gives it; raises Failed, with `instead` where another form may help."""
+    kept = request.kept
+    body = request.dialect.body(kept["model"], kept["messages"], request.room, kept["temperature"], kept["schema"])
+    try:
+        answer = read_answer(*await endpoint.post(body))
+    except Failed as failed:
+        failed.instead = request.dialect.simpler(failed, body)
+        raise
+    if not answer.text.strip():  # calls of functions that nobody offered
+        raise Failed("the reply is empty", again=True, counts=False, usage=answer.usage)
+    return answer
 
 
 def _sendable(value: Any) -> Any:
