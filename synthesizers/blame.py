@@ -18,7 +18,7 @@ from attrs import define, evolve, field, frozen
 
 from coevolve import RolloutGroup, Signal, Step, Trajectory
 
-from .catalog import Catalog
+from .catalog import Catalog, same_call
 from .links import Handing, Link, Solved, handings
 
 Pair = tuple[str, str]
@@ -44,19 +44,10 @@ def called(steps: Sequence[Step], catalog: Catalog) -> tuple[Step, ...]:
     return tuple(calls)
 
 
-def same_call(first: Step, second: Step) -> bool:
-    """Whether two steps are the same call, with the same fate."""
-    return (
-        first.action.name == second.action.name
-        and dict(first.action.arguments) == dict(second.action.arguments)
-        and (first.error is None) == (second.error is None)
-    )
-
-
 def divergence(failed: Sequence[Step], reference: Sequence[Step]) -> int:
     """Index of the first step of `reference` that `failed` does not take; the length of `reference` when it takes them all."""
     for index, (ours, theirs) in enumerate(zip(failed, reference, strict=False)):
-        if not same_call(ours, theirs):
+        if not same_call(ours.action, theirs.action) or (ours.error is None) != (theirs.error is None):
             return index
     return min(len(failed), len(reference))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from coevolve import Description, Step, Tool
+from coevolve import Action, Description, Step, Tool
 
 TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
@@ -136,6 +136,11 @@ def telling(value: Any) -> bool:
 def same(first: Any, second: Any) -> bool:
     """Equal JSON values: 1 and True are not, 65 and 65.0 are."""
     return isinstance(first, bool) == isinstance(second, bool) and bool(first == second)
+
+
+def same_call(first: Action, second: Action) -> bool:
+    """Whether two actions call the same tool with the same arguments; their turns may differ."""
+    return first.name == second.name and dict(first.arguments) == dict(second.arguments)
 
 
 def first_by_name(argument: str, leaves: Sequence[Leaf]) -> list[Leaf]:

@@ -2,16 +2,16 @@
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import attrs
 from attrs import define, field
 
-from coevolve import Action, Environment, Episode, Step, Task
+from coevolve import Action, Environment, Episode, Step, Task, perform
 
-from .catalog import Argument, Catalog, Leaf, first_by_name
+from .catalog import Argument, Catalog, Leaf, first_by_name, same_call
 from .links import Solved
 
 
@@ -42,6 +42,7 @@ class Expedition:
     budget: Budget
     turn: int = 0
     steps: list[Step] = field(factory=list)
+    _before: Any = None
 
     def attempt(self, name: str, arguments: dict[str, Any]) -> Step | None:
         """Carry out one call; None, and nothing has happened, when it fails or ends the episode."""
@@ -59,19 +60,15 @@ class Expedition:
 
     def did(self, name: str, arguments: dict[str, Any]) -> bool:
         """Whether this very call is among the steps."""
-        return any(step.action.name == name and step.action.arguments == arguments for step in self.steps)
+        return any(same_call(step.action, Action(name, arguments)) for step in self.steps)
 
     def follow(self, count: int) -> bool:
         """Carry out the first `count` calls of the start task's solution; False when one fails."""
         actions = self.start.solution[:count]
-        for text in self.environment.script(actions) if actions else ():
-            if len(self.steps) >= count:
-                break
-            self.budget.spend()
-            before = self.episode.snapshot()
-            seen = self.episode.step(text)
+        texts = self.environment.script(actions) if actions else ()
+        for seen in perform(self.episode, self._paid(texts)):
             if seen.done:
-                self.episode.restore(before)
+                self.episode.restore(self._before)
                 break
             for step in seen.steps:
                 if step.error is not None:
@@ -79,7 +76,16 @@ class Expedition:
                 turn = actions[min(len(self.steps), count - 1)].turn
                 self.steps.append(attrs.evolve(step, action=attrs.evolve(step.action, turn=turn)))
                 self.turn = turn
+            if len(self.steps) >= count:
+                break
         return True
+
+    def _paid(self, texts: Iterable[str]) -> Iterator[str]:
+        """The texts; each is paid for and preceded by a snapshot when it is taken."""
+        for text in texts:
+            self.budget.spend()
+            self._before = self.episode.snapshot()
+            yield text
 
     def mark(self) -> tuple[Any, int, int]:
         """A place to come back to."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from coevolve import Environment, Step, Task
+from coevolve import Environment, Step, Task, perform
 
 from .catalog import Catalog, Leaf, same, telling
 
@@ -100,11 +100,7 @@ def _carry_out(task: Task, environment: Environment, catalog: Catalog) -> Solved
     steps: list[Step] = []
     if task.solution:
         with environment.open(task) as episode:
-            for text in environment.script(task.solution):
-                seen = episode.step(text)
-                steps += seen.steps
-                if seen.done:
-                    break
+            steps = [step for seen in perform(episode, environment.script(task.solution)) for step in seen.steps]
     if any(step.error is not None for step in steps):
         return Solved(task, (), ())
     done = tuple(step for step in steps if step.action.name in catalog.tools)

@@ -13,12 +13,25 @@ from typing import Any, ClassVar
 import attrs
 from attrs import define, field, frozen, validators
 
-from coevolve import SUCCESS, CandidateTask, Environment, ExplorationContext, Feedback, Origin, Signal, Step, Synthesizer, Task, hookimpl
+from coevolve import (
+    SUCCESS,
+    CandidateTask,
+    Environment,
+    ExplorationContext,
+    Feedback,
+    Origin,
+    Signal,
+    Step,
+    Synthesizer,
+    Task,
+    hookimpl,
+    perform,
+)
 
-from .catalog import Catalog, catalog_of
+from .catalog import Catalog, catalog_of, same_call
 from .exploration import Budget, Exhausted, Values
 from .links import Solved, Survey, handings
-from .variants import OPERATORS, Kept, Trip, Turn, Variants, numbered, same_call, turns
+from .variants import OPERATORS, Kept, Trip, Turn, Variants, numbered, turns
 
 
 @frozen
@@ -189,9 +202,8 @@ class _Search:
     def _scores(self, task: Task, actions: Sequence[Any]) -> bool:
         self.budget.spend()
         with self.environment.open(task) as episode:
-            for text in self.environment.script(actions):
-                if episode.step(text).done:
-                    break
+            for _ in perform(episode, self.environment.script(actions)):
+                pass
             return episode.score() >= SUCCESS
 
 

@@ -17,10 +17,10 @@ from typing import Any, ClassVar
 import attrs
 from attrs import define, field, frozen, validators
 
-from coevolve import Action, CandidateTask, Environment, ExplorationContext, Feedback, Origin, Signal, Step, Synthesizer, hookimpl
+from coevolve import CandidateTask, Environment, ExplorationContext, Feedback, Origin, Signal, Step, Synthesizer, hookimpl
 
 from .blame import Rates, read
-from .catalog import Catalog, catalog_of
+from .catalog import Catalog, catalog_of, same_call
 from .chains import Chains
 from .exploration import Budget, Exhausted, Expedition, Values, expedition
 from .links import Link, Solved, Survey, handings
@@ -136,7 +136,7 @@ class _Search:
             weakness = self.rates.words(link) if self.signals else "none known: a link that the pool lacks"
             candidate = self._compose(trip, ExplorationContext(signal, weakness, (str(link),)))
         # Composing keeps what the request needs; a task that does without the link is not what was looked for.
-        if candidate is not None and not any(_same_call(action, reached.action) for action in candidate.task.solution):
+        if candidate is not None and not any(same_call(action, reached.action) for action in candidate.task.solution):
             return None
         if candidate is not None:
             for handing in handings(candidate.exploration, self.catalog):
@@ -184,10 +184,6 @@ class _Search:
         origin = Origin("programmatic", self.feedback.iteration, signal, (trip.start.id, *more_parents), detail)
         exploration: tuple[Step, ...] = tuple(trip.steps)
         return CandidateTask(attrs.evolve(task, id=task_id, origin=origin), context, exploration)
-
-
-def _same_call(first: Action, second: Action) -> bool:
-    return first.name == second.name and dict(first.arguments) == dict(second.arguments)
 
 
 @hookimpl

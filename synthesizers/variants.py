@@ -19,9 +19,9 @@ from typing import Any
 import attrs
 from attrs import define, field, frozen
 
-from coevolve import Action, Step
+from coevolve import Step
 
-from .catalog import Argument, Catalog, same, telling
+from .catalog import Argument, Catalog, same, same_call, telling
 from .exploration import Expedition, Values, results
 from .links import Solved, handings
 
@@ -302,11 +302,6 @@ OPERATORS: dict[str, Operator] = {
 def numbered(made: Sequence[Turn], several: bool) -> list[Step]:
     """The steps of all turns, each with the number of its turn (0 where tasks have one turn)."""
     return [attrs.evolve(s, action=attrs.evolve(s.action, turn=n * several)) for n, turn in enumerate(made) for s in turn.steps]
-
-
-def same_call(first: Action, second: Action) -> bool:
-    """Whether two actions are the same call, in whatever turn."""
-    return first.name == second.name and dict(first.arguments) == dict(second.arguments)
 
 
 def _changed(value: Any, change: tuple[Any, Any] | None) -> Any:

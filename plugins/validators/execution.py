@@ -15,12 +15,11 @@ from typing import Any, ClassVar
 import attrs
 from attrs import field, frozen, validators
 
-from coevolve import Action, CandidateTask, Environment, Replay, Task, TaskPool, Verdict, hookimpl
+from coevolve import Action, CandidateTask, Environment, Reason, Refusal, Replay, Task, TaskPool, Verdict, hookimpl, play
 
 from .grounding import ungrounded
 from .known import Index
-from .reasons import Reason, Refused
-from .replays import attempt, failure, replay
+from .replays import attempt, failure
 from .sameness import known
 from .similarity import text_of
 
@@ -59,8 +58,8 @@ class Execution:
         try:
             self._refresh(environment, pool, held_out)
             self._check(candidate.task, environment, pool)
-        except Refused as refused:
-            return Verdict(False, refused.reason, refused.detail)
+        except Refusal as refusal:
+            return refusal.verdict
         except Exception as error:  # noqa: BLE001 - whatever the environment raises is an infrastructure fault, never an acceptance
             return Verdict(False, Reason.ENVIRONMENT_ERROR, f"{type(error).__name__}: {error}")
         return Verdict(True, "accepted")
@@ -79,7 +78,7 @@ class Execution:
         right = self._replay(environment, task)
         self._replays(environment, task, right)
         if self.options.grounding and (missing := ungrounded(environment, task, self.options.max_completions)):
-            raise Refused(Reason.UNGROUNDED, missing)
+            raise Refusal(Reason.UNGROUNDED, missing)
         self._newness(task, environment)
         self._sameness(task, right)
         self._nothing(environment, task)
@@ -101,25 +100,25 @@ class Execution:
             except (TypeError, ValueError, RecursionError) as error:
                 problem = f"its values are not JSON: {error}"
         if problem:
-            raise Refused(Reason.MALFORMED, problem)
+            raise Refusal(Reason.MALFORMED, problem)
 
     def _text(self, task: Task) -> None:
         text = text_of(task.query)
         if same := self._held_out.same_text(text, self.options.similarity):
-            raise Refused(Reason.HELD_OUT_TEXT, same)
+            raise Refusal(Reason.HELD_OUT_TEXT, same)
         if same := self._pool.same_text(text, self.options.similarity):
-            raise Refused(Reason.DUPLICATE_TEXT, same)
+            raise Refusal(Reason.DUPLICATE_TEXT, same)
 
     def _replays(self, environment: Environment, task: Task, right: Replay) -> None:
         if problem := failure(right, len(task.solution)):
-            raise Refused(Reason.CALL_FAILED, problem)
+            raise Refusal(Reason.CALL_FAILED, problem)
         if self._replay(environment, task) != right:
-            raise Refused(Reason.REPLAY_DIFFERS, "two replays gave other observations or another end state")
+            raise Refusal(Reason.REPLAY_DIFFERS, "two replays gave other observations or another end state")
         if not right.solved:
-            raise Refused(Reason.NOT_SOLVED, f"the solution scores {right.score:g}")
+            raise Refusal(Reason.NOT_SOLVED, f"the solution scores {right.score:g}")
         told = any(_tells(step.result, task.query) for step in right.steps)
         if right.state == right.start and not told:
-            raise Refused(Reason.NO_EFFECT, "the state is as at the start and no call tells anything new")
+            raise Refusal(Reason.NO_EFFECT, "the state is as at the start and no call tells anything new")
 
     def _newness(self, task: Task, environment: Environment) -> None:
         keys = environment.keys(task)
@@ -131,25 +130,25 @@ class Execution:
             (Reason.DUPLICATE_END_STATE, self._pool.same_end(keys)),
         ):
             if same is not None:
-                raise Refused(reason, f"as in {same}")
+                raise Refusal(reason, f"as in {same}")
 
     def _sameness(self, task: Task, right: Replay) -> None:
         candidate = known(task)
         for reason, tasks in ((Reason.HELD_OUT_END_STATE, self._held_out), (Reason.DUPLICATE_END_STATE, self._pool)):
             if same := tasks.same(candidate, right):
-                raise Refused(reason, f"as in {same}, but for calls that no request asks for")
+                raise Refusal(reason, f"as in {same}, but for calls that no request asks for")
 
     def _nothing(self, environment: Environment, task: Task) -> None:
         """Silence, and an agent that ends the episode at once, must fail: the goal is not there at the start."""
         ended = self._try(environment, task, ())
         if (ended is not None and ended.solved) or self._replay(environment, task, [""] * self.options.max_completions).solved:
-            raise Refused(Reason.SOLVED_BY_NOTHING, "the scorer accepts an episode without a call")
+            raise Refusal(Reason.SOLVED_BY_NOTHING, "the scorer accepts an episode without a call")
 
     def _wrong(self, environment: Environment, task: Task, right: Replay, pool: TaskPool) -> None:
         named = task.origin.parents if self.options.all_parents else task.origin.parents[:1]
         for parent in (one for one in pool if one.id in named):
             if parent.solution != task.solution and self._accepts(environment, task, parent.solution):
-                raise Refused(Reason.SOLVED_BY_WRONG, f"the scorer accepts the solution of {parent.id}")
+                raise Refusal(Reason.SOLVED_BY_WRONG, f"the scorer accepts the solution of {parent.id}")
         if self.options.drop_all:
             self._droppable(environment, task)
         count, effective, last = len(task.solution), [], True
@@ -158,7 +157,7 @@ class Execution:
             if tried is None:
                 continue
             if tried.solved and (last or tried.state != right.state):
-                raise Refused(Reason.SOLVED_BY_WRONG, f"the scorer accepts it without {task.solution[index].name}")
+                raise Refusal(Reason.SOLVED_BY_WRONG, f"the scorer accepts it without {task.solution[index].name}")
             if last or tried.state != right.state:
                 effective.append(index)
             last = False
@@ -170,12 +169,12 @@ class Execution:
                 budget -= 1
                 tried = self._try(environment, task, [*task.solution[:index], changed, *task.solution[index + 1 :]])
                 if tried is not None and tried.solved and (tried.state != right.state or _result(tried, index) != _result(right, index)):
-                    raise Refused(Reason.SOLVED_BY_WRONG, f"the scorer accepts {changed.name} with other arguments")
+                    raise Refusal(Reason.SOLVED_BY_WRONG, f"the scorer accepts {changed.name} with other arguments")
 
     def _droppable(self, environment: Environment, task: Task) -> None:
         for index, action in enumerate(task.solution):
             if self._accepts(environment, task, [*task.solution[:index], *task.solution[index + 1 :]]):
-                raise Refused(
+                raise Refusal(
                     Reason.DROPPABLE_CALL, f"the scorer accepts it without {action.name}, call {index + 1} of {len(task.solution)}"
                 )
 
@@ -187,7 +186,8 @@ class Execution:
         return attempt(environment, task, actions, self.options.max_completions)
 
     def _replay(self, environment: Environment, task: Task, texts: Sequence[str] | None = None) -> Replay:
-        return replay(environment, task, environment.script(task.solution) if texts is None else texts, self.options.max_completions)
+        texts = environment.script(task.solution) if texts is None else texts
+        return play(environment, task, texts[: self.options.max_completions])
 
 
 def _tells(result: Any, query: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import define, field
 
-from coevolve import Action, Environment, Task
+from coevolve import Action, Environment, Task, perform
 
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 
@@ -42,8 +42,7 @@ def ungrounded(environment: Environment, task: Task, limit: int) -> str | None:
     with environment.open(task) as episode:
         for message in episode.messages:
             _hear(said, message)
-        for text in environment.script(task.solution)[:limit]:
-            seen = episode.step(text)
+        for seen in perform(episode, environment.script(task.solution)[:limit]):
             for step in seen.steps:
                 told, properties = schemas.get(step.action.name, ("", {}))
                 if (missing := _missing(step.action, properties, told, said)) is not None:
@@ -51,8 +50,6 @@ def ungrounded(environment: Environment, task: Task, limit: int) -> str | None:
                 said.add(step.observation)
             for message in seen.messages:
                 _hear(said, message)
-            if seen.done:
-                break
     return None
 
 

@@ -17,11 +17,10 @@ from typing import ClassVar
 import attrs
 from attrs import field, frozen, validators
 
-from coevolve import Action, CandidateTask, Environment, Replay, Step, Task, TaskPool, Verdict, hookimpl
+from coevolve import Action, CandidateTask, Environment, Reason, Refusal, Replay, Step, Task, TaskPool, Verdict, hookimpl, play
 
 from .grounding import Said, literals, modes
-from .reasons import Reason, Refused
-from .replays import failure, replay
+from .replays import failure
 
 
 @frozen
@@ -46,8 +45,8 @@ class Minimal:
     def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
         try:
             return self._minimise(candidate.task, environment)
-        except Refused as refused:
-            return Verdict(False, refused.reason, refused.detail)
+        except Refusal as refusal:
+            return refusal.verdict
         except Exception as error:  # noqa: BLE001 - whatever the environment raises is an infrastructure fault, never an acceptance
             return Verdict(False, Reason.ENVIRONMENT_ERROR, f"{type(error).__name__}: {error}")
 
@@ -56,7 +55,7 @@ class Minimal:
             return Verdict(True, "accepted", "it has no solution to shorten")
         right = self._play(environment, task, environment.script(task.solution))
         if problem := failure(right, len(task.solution)):
-            raise Refused(Reason.CALL_FAILED, problem)
+            raise Refusal(Reason.CALL_FAILED, problem)
         if not right.solved:
             return Verdict(True, "accepted", "its scorer does not accept its solution")
         kept = self._without_useless(environment, task, right)
@@ -94,7 +93,7 @@ class Minimal:
         return attrs.evolve(composed, id=task.id, intent=task.intent or composed.intent, origin=task.origin)
 
     def _play(self, environment: Environment, task: Task, texts: Sequence[str]) -> Replay:
-        return replay(environment, task, texts, self.options.max_completions)
+        return play(environment, task, texts[: self.options.max_completions])
 
 
 def _shows(steps: Sequence[Step], index: int, said: Said, modes: Container[tuple[str, str]]) -> bool:

@@ -5,11 +5,6 @@ from collections.abc import Sequence
 from coevolve import Action, Environment, Replay, Task, play
 
 
-def replay(environment: Environment, task: Task, texts: Sequence[str], limit: int) -> Replay:
-    """Play at most `limit` of the texts in a fresh episode of the task."""
-    return play(environment, task, texts[:limit])
-
-
 def attempt(environment: Environment, task: Task, actions: Sequence[Action], limit: int) -> Replay | None:
     """The replay of other actions than the solution's; None when the environment cannot write them down, or writes what it writes for the
     solution (an ending call such as "done", which `script` adds by itself)."""
@@ -17,7 +12,7 @@ def attempt(environment: Environment, task: Task, actions: Sequence[Action], lim
         texts = environment.script(actions)
     except (ValueError, TypeError, LookupError):
         return None
-    return None if texts == environment.script(task.solution) else replay(environment, task, texts, limit)
+    return None if texts == environment.script(task.solution) else play(environment, task, texts[:limit])
 
 
 def failure(made: Replay, wanted: int) -> str | None:

@@ -18,12 +18,11 @@ from typing import ClassVar
 
 from attrs import Attribute, field, frozen
 
-from coevolve import CandidateTask, Environment, Journal, Task, TaskPool, UserError, Verdict, hookimpl
+from coevolve import CandidateTask, Environment, Journal, Reason, Task, TaskPool, UserError, Verdict, hookimpl
 from coevolve.endpoint import Failed, check_packages, line
 
 from .harm import Patterns
 from .moderation import ModerationOptions, moderate
-from .reasons import Reason
 
 
 def _expressions(instance: object, attribute: "Attribute[tuple[str, ...]]", value: tuple[str, ...]) -> None:

@@ -25,10 +25,9 @@ from collections.abc import Iterator
 
 from attrs import define, field, frozen
 
-from coevolve import Action, Environment, Replay, Task
+from coevolve import Action, Environment, Replay, Task, play
 
 from .grounding import Said, literals, modes
-from .replays import replay
 from .similarity import text_of
 
 RESEMBLANCE = 0.9
@@ -129,7 +128,7 @@ class Sameness:
     def _end(self, task: Task) -> tuple[str, Action | None]:
         found = self._ends.get(task.id)
         if found is None or found[0] is not task:
-            made = replay(self.environment, task, self.environment.script(task.solution), self.limit)
+            made = play(self.environment, task, self.environment.script(task.solution)[: self.limit])
             found = self._ends[task.id] = (task, made.end)
         return found[1]
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from attrs import field, frozen, validators
 
-from coevolve import Attempts, CandidateTask, Environment, Task, TaskPool, UserError, Verdict, hookimpl
+from coevolve import Attempts, CandidateTask, Environment, Reason, Task, TaskPool, UserError, Verdict, hookimpl
 
 
 @frozen
@@ -66,8 +66,8 @@ class Solvable:
             return Verdict(True, "accepted", f"{solved} of {tried} attempts solved it")
         if tried < options.attempts:
             fault = next(trajectory.fault for trajectory in group.trajectories if trajectory.score is None)
-            return Verdict(False, "environment_error", f"{options.attempts - tried} attempts broke off: {fault}")
-        return Verdict(False, "not_solvable", f"{solved} of {tried} attempts solved it, {options.needed} needed")
+            return Verdict(False, Reason.ENVIRONMENT_ERROR, f"{options.attempts - tried} attempts broke off: {fault}")
+        return Verdict(False, Reason.NOT_SOLVABLE, f"{solved} of {tried} attempts solved it, {options.needed} needed")
 
 
 @hookimpl
