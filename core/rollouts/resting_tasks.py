@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from attrs import field, frozen
 from attrs.validators import and_, ge, gt, le
 
-from ..model import Attempt, History, Task, TaskPool
+from ..model import Attempt, History, TaskPool
 
 
 @frozen
@@ -46,11 +46,6 @@ def active(pool: TaskPool, history: History, iteration: int, settings: Retiremen
     wanted = max(min(awake, settings.limit or awake), batch)
     chosen = {task.id for _, task in order[:wanted]}
     return TaskPool(tuple(task for task in pool if task.id in chosen), pool.version)
-
-
-def resting(tasks: Sequence[Task], history: History, iteration: int, settings: Retirement) -> int:
-    """How many of `tasks` rest at `iteration`."""
-    return sum(_resting(history.attempts.get(task.id, ()), iteration, settings) > 0 for task in tasks)
 
 
 def _resting(attempts: Sequence[Attempt], iteration: int, settings: Retirement) -> int:
