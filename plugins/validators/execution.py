@@ -1,10 +1,16 @@
-"""The pool's door: a candidate is admitted by execution alone (paper, section 3; the checks themselves are this project's).
+"""Admit candidates by execution alone (paper, section 3; the checks themselves are this project's).
 
-In this order, cheapest first: form, text, two replays of the solution, duplicates and held-out tasks by actions, end state and family,
-tasks that do what a known one does and ask for no more (sameness.py), then what must not be accepted: doing nothing, the parent's
-solution, the solution without one call, the solution with an argument changed. A solution that is longer than it need be is refused; the
-validator "minimal", placed before this one, makes it shorter. Dropping a call or changing an argument is only held against a task when
-the world ends differently (or the call was the last one): a scorer that looks at the end state cannot see a lookup that was skipped.
+The checks run in this order, the cheapest first:
+
+1. form and text: the task is complete, and its text matches neither a pool task nor a held-out task;
+2. two replays of the solution: they succeed, agree, satisfy the scorer and have an effect;
+3. keys: actions, end state and family differ from those of all known tasks, and no known task is equivalent (equivalence.py);
+4. wrong solutions, which the scorer must refuse: doing nothing, the parent's solution, the solution without one call, and the solution
+   with one argument changed.
+
+A dropped call or a changed argument counts against a task only when the world then ends in another state, or when the call was the last:
+a scorer that looks at the end state cannot see that a lookup was skipped. A solution that is longer than necessary is refused; the
+validator "minimal", placed before this one, shortens it.
 """
 
 import copy
@@ -17,33 +23,35 @@ from attrs import field, frozen, validators
 
 from coevolve import Action, CandidateTask, Environment, Reason, Refusal, Replay, Task, TaskPool, Verdict, hookimpl, play
 
-from .grounding import ungrounded
-from .known import Index
+from .equivalence import compared
+from .grounding import ungrounded_literal
 from .replays import attempt, failure
-from .sameness import known
 from .similarity import text_of
+from .task_index import TaskIndex
 
 
 @frozen
 class ExecutionOptions:
-    """Options of the execution validator."""
+    """Options of the validator "execution"."""
 
     similarity: float = field(default=60.0, validator=[validators.ge(0.0), validators.le(100.0)])
-    """Similarity of texts with equal content words from which they are near duplicates (token sort ratio, 0 to 100)."""
+    """Token sort ratio (0 to 100) from which two texts with equal content words are near duplicates; it bounds courtesy and fillers."""
     max_completions: int = field(default=200, validator=validators.ge(1))
-    """Completions after which a replay is given up."""
+    """Most completions of one replay. A longer solution is refused: it could not be checked to its end."""
     mutations: int = field(default=8, validator=validators.ge(1))
-    """How many calls are dropped and how many arguments changed, at most, to see that a wrong solution is refused."""
+    """Most calls dropped, and most arguments changed, to check that the scorer refuses wrong solutions. Each costs one replay."""
     drop_all: bool = False
-    """The scorer must miss every call, lookups too: for scorers that demand each result (BFCL), not for those that see the end alone."""
+    """Whether the scorer must miss every call, lookups included. For scorers that demand each result (BFCL). Off by default:
+    scorers that see only the end state miss no lookup."""
     all_parents: bool = False
-    """The untouched solutions of all parents in the pool must fail, not only the first one's."""
+    """Whether the unchanged solutions of all parents in the pool must fail. By default only the first one's: each costs a replay."""
     grounding: bool = False
-    """Every literal of the solution must be said by the user, shown by an earlier call, or told by the tool's document (grounding.py)."""
+    """Whether every literal of the solution needs a source: the user's messages, an earlier result, or the tool's document (grounding.py).
+    Off by default, because many tasks that people wrote fail this check."""
 
 
 class Execution:
-    """Accepts what replays, has an effect, is new, is not held out, and is solved by its solution and by nothing less."""
+    """Accepts a candidate that executes, has an effect, is new, is not held out, and is solved by its solution only."""
 
     name: ClassVar[str] = "execution"
     Options: ClassVar[type] = ExecutionOptions
@@ -51,8 +59,8 @@ class Execution:
     def __init__(self, options: ExecutionOptions) -> None:
         self.options = options
         self._environment: Environment | None = None
-        self._pool: Index
-        self._held_out: Index
+        self._pool: TaskIndex
+        self._held_out: TaskIndex
 
     def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
         try:
@@ -67,7 +75,8 @@ class Execution:
     def _refresh(self, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> None:
         if environment is not self._environment:
             limit = self.options.max_completions
-            self._pool, self._held_out = Index(environment, ordered=True, limit=limit), Index(environment, ordered=False, limit=limit)
+            self._pool = TaskIndex(environment, ordered=True, limit=limit)
+            self._held_out = TaskIndex(environment, ordered=False, limit=limit)
             self._environment = environment
         self._pool.update(pool.tasks)
         self._held_out.update(held_out)
@@ -77,10 +86,10 @@ class Execution:
         self._text(task)
         right = self._replay(environment, task)
         self._replays(environment, task, right)
-        if self.options.grounding and (missing := ungrounded(environment, task, self.options.max_completions)):
+        if self.options.grounding and (missing := ungrounded_literal(environment, task, self.options.max_completions)):
             raise Refusal(Reason.UNGROUNDED, missing)
         self._newness(task, environment)
-        self._sameness(task, right)
+        self._equivalence(task, right)
         self._nothing(environment, task)
         self._wrong(environment, task, right, pool)
 
@@ -92,7 +101,7 @@ class Execution:
             problem = "it has no solution"
         elif task.environment != environment.name:
             problem = f"it is for the environment {task.environment!r}"
-        elif self._pool.holds(task.id) or self._held_out.holds(task.id):
+        elif self._pool.has_id(task.id) or self._held_out.has_id(task.id):
             problem = f"the id {task.id} is taken"
         else:
             try:
@@ -116,8 +125,8 @@ class Execution:
             raise Refusal(Reason.REPLAY_DIFFERS, "two replays gave other observations or another end state")
         if not right.solved:
             raise Refusal(Reason.NOT_SOLVED, f"the solution scores {right.score:g}")
-        told = any(_tells(step.result, task.query) for step in right.steps)
-        if right.state == right.start and not told:
+        informative = any(_adds_to(step.result, task.query) for step in right.steps)
+        if right.state == right.start and not informative:
             raise Refusal(Reason.NO_EFFECT, "the state is as at the start and no call tells anything new")
 
     def _newness(self, task: Task, environment: Environment) -> None:
@@ -132,14 +141,14 @@ class Execution:
             if same is not None:
                 raise Refusal(reason, f"as in {same}")
 
-    def _sameness(self, task: Task, right: Replay) -> None:
-        candidate = known(task)
+    def _equivalence(self, task: Task, right: Replay) -> None:
+        candidate = compared(task)
         for reason, tasks in ((Reason.HELD_OUT_END_STATE, self._held_out), (Reason.DUPLICATE_END_STATE, self._pool)):
-            if same := tasks.same(candidate, right):
+            if same := tasks.equivalent(candidate, right):
                 raise Refusal(reason, f"as in {same}, but for calls that no request asks for")
 
     def _nothing(self, environment: Environment, task: Task) -> None:
-        """Silence, and an agent that ends the episode at once, must fail: the goal is not there at the start."""
+        """An agent that writes empty texts, and one that ends the episode at once, must fail."""
         ended = self._try(environment, task, ())
         if (ended is not None and ended.solved) or self._replay(environment, task, [""] * self.options.max_completions).solved:
             raise Refusal(Reason.SOLVED_BY_NOTHING, "the scorer accepts an episode without a call")
@@ -190,12 +199,12 @@ class Execution:
         return play(environment, task, texts[: self.options.max_completions])
 
 
-def _tells(result: Any, query: str) -> bool:
-    """Whether a result holds a value that the request does not."""
+def _adds_to(result: Any, query: str) -> bool:
+    """Whether a result holds a value that the request does not hold."""
     if isinstance(result, Mapping):
-        return any(_tells(value, query) for value in result.values())
+        return any(_adds_to(value, query) for value in result.values())
     if isinstance(result, list | tuple):
-        return any(_tells(value, query) for value in result)
+        return any(_adds_to(value, query) for value in result)
     return result is not None and not isinstance(result, bool) and str(result).strip() != "" and str(result) not in query
 
 
@@ -204,7 +213,7 @@ def _result(replay: Replay, index: int) -> Any:
 
 
 def _altered(action: Action) -> Iterator[Action]:
-    """The action with one argument changed, for each argument that can be."""
+    """Copies of the action, each with one argument changed. Arguments that are objects, None or empty lists stay as they are."""
     for key, value in action.arguments.items():
         changed: Any = None
         if isinstance(value, bool):

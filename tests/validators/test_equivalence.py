@@ -11,8 +11,8 @@ from coevolve.environments.bfcl import assets
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.environments.bfcl.release import DEFAULT, RELEASES
 from coevolve.environments.desk import Desk, DeskOptions
+from coevolve.plugins.validators.equivalence import EquivalenceIndex, compared, words
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
-from coevolve.plugins.validators.sameness import Sameness, known, words
 from coevolve.testing import Stockroom, StockroomOptions
 
 PRESSURE = Action("check_tire_pressure")
@@ -153,13 +153,13 @@ def test_tasks_with_other_answers_are_others() -> None:
     task = next(one for one in desk.tasks("train") if one.solution[-1].name == "done" and one.solution[-1].arguments)
     made = play(desk, task, desk.script(task.solution)[:50])
     assert made.ending is not None and made.ending.arguments == task.solution[-1].arguments
-    sameness = Sameness(desk, 50)
-    sameness.add(known(task))
-    again = known(attrs.evolve(task, id="again", query="Once more, please."))
-    assert sameness.find(again, attrs.evolve(made)) is None, "the same calls are left to the keys"
-    longer = known(attrs.evolve(task, id="longer", query="Once more.", solution=(task.solution[0], *task.solution)))
-    assert sameness.find(longer, made) == task.id
-    assert sameness.find(longer, _answered(made, "another")) is None
+    index = EquivalenceIndex(desk, 50)
+    index.add(compared(task))
+    again = compared(attrs.evolve(task, id="again", query="Once more, please."))
+    assert index.find(again, attrs.evolve(made)) is None, "the same calls are left to the keys"
+    longer = compared(attrs.evolve(task, id="longer", query="Once more.", solution=(task.solution[0], *task.solution)))
+    assert index.find(longer, made) == task.id
+    assert index.find(longer, _answered(made, "another")) is None
 
 
 def test_against_the_held_out_split_where_there_are_no_families() -> None:
