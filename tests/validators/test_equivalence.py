@@ -6,15 +6,13 @@ from typing import Any
 import attrs
 import pytest
 
-from coevolve import Action, CandidateTask, Replay, Step, Task, TaskPool, Verdict
+from coevolve import Action, CandidateTask, Reason, Replay, Step, Task, TaskPool, Verdict, play
 from coevolve.environments.bfcl import assets
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.environments.bfcl.release import DEFAULT, RELEASES
 from coevolve.environments.desk import Desk, DeskOptions
+from coevolve.plugins.validators.equivalence import EquivalenceIndex, compared, words
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
-from coevolve.plugins.validators.reasons import Reason
-from coevolve.plugins.validators.replays import replay
-from coevolve.plugins.validators.sameness import Sameness, known, words
 from coevolve.testing import Stockroom, StockroomOptions
 
 PRESSURE = Action("check_tire_pressure")
@@ -153,15 +151,15 @@ def test_tasks_with_other_answers_are_others() -> None:
     """The desk's last call gives the answer: the same change of the world with a question beside it is no paraphrase."""
     desk = Desk(DeskOptions(test=50))
     task = next(one for one in desk.tasks("train") if one.solution[-1].name == "done" and one.solution[-1].arguments)
-    made = replay(desk, task, desk.script(task.solution), 50)
+    made = play(desk, task, desk.script(task.solution)[:50])
     assert made.ending is not None and made.ending.arguments == task.solution[-1].arguments
-    sameness = Sameness(desk, 50)
-    sameness.add(known(task))
-    again = known(attrs.evolve(task, id="again", query="Once more, please."))
-    assert sameness.find(again, attrs.evolve(made)) is None, "the same calls are left to the keys"
-    longer = known(attrs.evolve(task, id="longer", query="Once more.", solution=(task.solution[0], *task.solution)))
-    assert sameness.find(longer, made) == task.id
-    assert sameness.find(longer, _answered(made, "another")) is None
+    index = EquivalenceIndex(desk, 50)
+    index.add(compared(task))
+    again = compared(attrs.evolve(task, id="again", query="Once more, please."))
+    assert index.find(again, attrs.evolve(made)) is None, "the same calls are left to the keys"
+    longer = compared(attrs.evolve(task, id="longer", query="Once more.", solution=(task.solution[0], *task.solution)))
+    assert index.find(longer, made) == task.id
+    assert index.find(longer, _answered(made, "another")) is None
 
 
 def test_against_the_held_out_split_where_there_are_no_families() -> None:

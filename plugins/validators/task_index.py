@@ -1,4 +1,4 @@
-"""What is known already: the pool's and the held-out split's tasks, indexed by text, actions, end state and family."""
+"""Index of the known tasks (the pool's, or the held-out split's) by text, actions, end state and family."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from attrs import define, field, frozen
 
 from coevolve import Environment, Replay, Task, TaskKeys
 
-from .sameness import Known, Sameness, known
+from .equivalence import ComparedTask, EquivalenceIndex, compared
 from .similarity import Text, nearest, text_of
 
 
@@ -18,14 +18,14 @@ class _Entry:
 
 
 @define
-class Index:
-    """Tasks by what makes them the same. `update` costs only what is new since the last call."""
+class TaskIndex:
+    """Finds a known task that equals a candidate in one respect. `update` computes only what is new since the last call."""
 
     environment: Environment
     ordered: bool
-    """Whether the order of content words tells texts apart."""
+    """Whether texts with the same content words in another order are different."""
     limit: int
-    """Completions of one replay at most."""
+    """Most completions of one replay."""
     _tasks: tuple[Task, ...] = ()
     _entries: dict[str, _Entry] = field(factory=dict)
     _plain: dict[str, str] = field(factory=dict)
@@ -33,13 +33,16 @@ class Index:
     _actions: dict[str, str] = field(factory=dict)
     _ends: dict[str, str] = field(factory=dict)
     _families: dict[str, str] = field(factory=dict)
-    _sameness: Sameness = field(init=False)
+    _equivalents: EquivalenceIndex = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._sameness = Sameness(self.environment, self.limit)
+        self._equivalents = EquivalenceIndex(self.environment, self.limit)
 
     def update(self, tasks: Sequence[Task]) -> None:
-        """Hold exactly `tasks`; what was computed for a task is kept while the task object stays the same."""
+        """Hold exactly `tasks`. The keys of a task are computed once, and again only when the task itself has changed.
+
+        Raises what the environment raises; the tasks before the failing one are then held.
+        """
         new = tasks if isinstance(tasks, tuple) else tuple(tasks)
         if new is self._tasks:
             return
@@ -48,7 +51,7 @@ class Index:
             known = 0
             for of in (self._plain, self._content, self._actions, self._ends, self._families):
                 of.clear()
-            self._sameness.clear()
+            self._equivalents.clear()
         self._tasks = new[:known]
         for task in new[known:]:
             self._add(self._entry(task))
@@ -57,7 +60,7 @@ class Index:
     def _entry(self, task: Task) -> _Entry:
         entry = self._entries.get(task.id)
         if entry is None or (entry.task is not task and entry.task != task):
-            # A task without a solution (a benchmark that hides them) can only be compared by its text.
+            # A task without a solution (some benchmarks hide them) can only be compared by its text.
             keys = self.environment.keys(task) if task.solution else None
             entry = self._entries[task.id] = _Entry(task, text_of(task.query), keys)
         return entry
@@ -71,17 +74,17 @@ class Index:
             self._ends.setdefault(entry.keys.end_state, name)
             if entry.keys.family is not None:
                 self._families.setdefault(entry.keys.family, name)
-            self._sameness.add(known(entry.task))
+            self._equivalents.add(compared(entry.task))
 
     def _words(self, text: Text) -> tuple[str, ...]:
         return text.content if self.ordered else text.bag
 
-    def holds(self, task_id: str) -> bool:
-        """Whether a task of that id is among those held."""
+    def has_id(self, task_id: str) -> bool:
+        """Whether a known task has this id."""
         return any(task.id == task_id for task in self._tasks)
 
     def same_text(self, query: Text, threshold: float) -> str | None:
-        """What in the known tasks has the same text, in words; None when nothing has."""
+        """Describe a known task with the same text; None when there is none. `threshold`: see `similarity.nearest`."""
         if query.plain in self._plain:
             return f"{self._plain[query.plain]} has the same text"
         near = self._content.get(self._words(query), [])
@@ -89,14 +92,17 @@ class Index:
         return None if score is None else f"{near[0].task.id} has the same content words (similarity {score:.0f})"
 
     def same_actions(self, keys: TaskKeys) -> str | None:
+        """Id of a known task whose solution makes the same calls; None when there is none."""
         return self._actions.get(keys.actions)
 
     def same_end(self, keys: TaskKeys) -> str | None:
+        """Id of a known task with the same end state; None when there is none."""
         return self._ends.get(keys.end_state)
 
     def same_family(self, keys: TaskKeys) -> str | None:
+        """Id of a known task of the same family; None when there is none, or when the environment has no families."""
         return None if keys.family is None else self._families.get(keys.family)
 
-    def same(self, candidate: Known, made: Replay) -> str | None:
-        """The known task that the candidate is the same as (sameness.py); `made` is the replay of its solution."""
-        return self._sameness.find(candidate, made)
+    def equivalent(self, candidate: ComparedTask, made: Replay) -> str | None:
+        """Id of a known task to which the candidate is equivalent (equivalence.py); `made` is the replay of the candidate's solution."""
+        return self._equivalents.find(candidate, made)
