@@ -18,9 +18,10 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from . import confine, family, guard, wire
+from . import code_restrictions, confine, family, wire
 from .roots import Roots, sweep
 from .session import Session
+from .world import open_world
 
 TICK = 0.25
 """Seconds between looks at deadlines, at the parent, and at stray processes."""
@@ -34,9 +35,7 @@ def warm(roots: Roots) -> str:
     from appworld.apps import model_lib
     from appworld.environment import AppWorld
 
-    from .world import open_world
-
-    guard.tighten()
+    code_restrictions.tighten()
     tasks = sorted(path.name for path in (roots.source / "tasks").iterdir() if (path / "specs.json").is_file())
     roots.task(tasks[0])
     os.environ["COEVOLVE_EXPERIMENT"] = "warm"
@@ -95,7 +94,7 @@ class Server:
         except OSError:
             return  # gone again, or no descriptor left: the client sees it and tries again
         self.made += 1
-        session = Session(self, self.made, client)
+        session = Session(self.selector, self.roots, self.kernel, self.sessions.pop, self.made, client)
         self.sessions[session.number] = session
         session.send({"protocol": wire.PROTOCOL, "engine": self.version, "pid": os.getpid()})
 

@@ -19,13 +19,13 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import confine, family, wire
 from .helper import Helper, evaluated, reason, work_for
-
-if TYPE_CHECKING:
-    from .server import Server
+from .roots import Roots
+from .synthesize import write_task
+from .world_process import serve
 
 Message = dict[str, Any]
 MEMORY = 1_024
@@ -36,12 +36,25 @@ READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
 
 class Session:
-    """`number` is unique in the server's life and names the experiment folder."""
+    """`number` is unique in the server's life and names the experiment folder; `kernel`: confine worlds by the kernel's means.
 
-    def __init__(self, server: "Server", number: int, client: socket.socket) -> None:
-        self.server, self.number, self.client = server, number, client
+    `on_end` is called with the number once the session has ended.
+    """
+
+    def __init__(
+        self,
+        selector: selectors.BaseSelector,
+        roots: Roots,
+        kernel: bool,
+        on_end: Callable[[int], object],
+        number: int,
+        client: socket.socket,
+    ) -> None:
+        self.selector, self.roots, self.kernel, self.on_end = selector, roots, kernel, on_end
+        self.number, self.client = number, client
         client.setblocking(False)
-        server.selector.register(client, READ, self)
+        selector.register(client, READ, self)
+        self.ended = False
         self.experiment = f"episode-{number}"
         self.task = ""
         self.pid = 0
@@ -50,7 +63,7 @@ class Session:
         self.request: Message | None = None
         self.then: Callable[[Message], None] | None = None
         self.due = self.cpu_due = NEVER
-        self.inbox, self.outbox, self.heard = bytearray(), bytearray(), bytearray()
+        self.inbox, self.outbox, self.received = bytearray(), bytearray(), bytearray()
         self.cause: tuple[str, str] | None = None
 
     # What comes in
@@ -125,41 +138,35 @@ class Session:
         self.task = str(request["task"])
         made = request.get("synthesized")
         if made is None:
-            self.server.roots.task(self.task)
+            self.roots.task(self.task)
             self._open(request)
-        elif self.server.roots.holds(self.task):
+        elif self.roots.holds(self.task):
             self._open(request)
         else:
             self._help(lambda: self._write(made), lambda _: self._open(request))
 
     def _write(self, made: Mapping[str, Any]) -> None:
-        from .synthesize import write_task
-
-        roots = self.server.roots
-        roots.task(made["start"])
-        roots.synthesized(
+        self.roots.task(made["start"])
+        self.roots.synthesized(
             self.task,
-            lambda into: write_task(roots.full, made["start"], self.task, made["query"], made["code"], made["reference"], into=into),
+            lambda into: write_task(self.roots.full, made["start"], self.task, made["query"], made["code"], made["reference"], into=into),
         )
 
     def _open(self, request: Message) -> None:
         memory = int(request.get("memory", MEMORY)) * 2**20
         self.pid, self.channel = family.fork(lambda channel: self._become(channel, memory))
-        self.server.selector.register(self.channel, READ, self)
+        self.selector.register(self.channel, READ, self)
         self._ask(request, self._pass_on)
 
     def _become(self, channel: socket.socket, memory: int) -> None:
         """In the forked process: turn into a world."""
-        from . import world
-
-        roots = self.server.roots
         os.environ["COEVOLVE_EXPERIMENT"] = self.experiment
-        written = roots.outputs / self.experiment
+        written = self.roots.outputs / self.experiment
         written.mkdir()
         os.environ["TMPDIR"] = str(written)
         python = (sys.prefix, sys.base_prefix, os.path.dirname(__file__))
-        on = confine.confine(memory, [*roots.readable(), *python], [str(written), "/dev/null"], self.server.kernel)
-        world.serve(channel, on)
+        on = confine.confine(memory, [*self.roots.readable(), *python], [str(written), "/dev/null"], self.kernel)
+        serve(channel, on)
 
     def _ask(self, request: Message, then: Callable[[Message], None]) -> None:
         """Send a request to the world; `then` gets its answer."""
@@ -185,15 +192,15 @@ class Session:
         if not data:
             self._died()
             return
-        self.heard += data
-        if len(self.heard) > wire.MAX_LINE or (self.heard.count(b"\n") and self.request is None):
+        self.received += data
+        if len(self.received) > wire.MAX_LINE or (self.received.count(b"\n") and self.request is None):
             self.kill("garbage", "its process wrote what is no answer")
             return
-        if self.heard.endswith(b"\n"):
-            self._heard()
+        if self.received.endswith(b"\n"):
+            self._received()
 
-    def _heard(self) -> None:
-        line, self.heard = bytes(self.heard), bytearray()
+    def _received(self) -> None:
+        line, self.received = bytes(self.received), bytearray()
         try:
             message = wire.decode(line)
             if self.request is None or self.then is None or message.get("id") != self.request.get("id"):
@@ -217,14 +224,14 @@ class Session:
         if saved.get("ok") is not True:
             self._pass_on(saved)
             return
-        self._help(lambda: evaluated(self.server.roots.full, self.task, self.experiment), self._pass_on)
+        self._help(lambda: evaluated(self.roots.full, self.task, self.experiment), self._pass_on)
 
     def _export(self, saved: Message) -> None:
         if saved.get("ok") is not True:
             self._pass_on(saved)
             return
         assert self.request is not None
-        folder, target = self.server.roots.outputs / self.experiment / "tasks" / self.task, Path(self.request["to"])
+        folder, target = self.roots.outputs / self.experiment / "tasks" / self.task, Path(self.request["to"])
         self._help(lambda: shutil.copytree(folder, target, dirs_exist_ok=True) and None, self._pass_on)
 
     def _help(self, work: Callable[[], Any], then: Callable[[Message], None]) -> None:
@@ -232,7 +239,16 @@ class Session:
         identity = self.request["id"] if self.request else None
         pid, channel = family.fork(lambda channel: work_for(channel, identity, work))
         self.helpers[pid] = channel
-        self.server.selector.register(channel, READ, Helper(self, pid, channel, then))
+
+        def finish(message: Message) -> None:
+            self.drop_helper(pid)
+            then(message)
+
+        def fail(kind: str, text: str) -> None:
+            self.drop_helper(pid)
+            self.fail(kind, text)
+
+        self.selector.register(channel, READ, Helper(self.number, channel, finish, fail))
 
     # How it ends
 
@@ -263,7 +279,7 @@ class Session:
         """The world's process has ended or is being killed."""
         pid, self.pid = self.pid, 0
         if self.channel is not None:
-            self.server.selector.unregister(self.channel)
+            self.selector.unregister(self.channel)
             self.channel.close()
             self.channel = None
         if status is None:
@@ -271,7 +287,7 @@ class Session:
             status = os.waitpid(pid, 0)[1]
         why, text = self.cause or reason(status)
         self.cause = (why, text)
-        self.heard.clear()
+        self.received.clear()
         if self.request is not None and self.then is not None:
             self._gone(why, text)
 
@@ -280,7 +296,7 @@ class Session:
 
     def drop_helper(self, pid: int) -> None:
         channel = self.helpers.pop(pid)
-        self.server.selector.unregister(channel)
+        self.selector.unregister(channel)
         channel.close()
         family.kill_tree(pid)
         os.waitpid(pid, 0)
@@ -293,10 +309,11 @@ class Session:
         if self.pid:
             family.kill_tree(self.pid)
             self._died()
-        self.server.selector.unregister(self.client)
+        self.selector.unregister(self.client)
         self.client.close()
-        self.server.sessions.pop(self.number, None)
-        self.server.roots.forget(self.experiment)
+        self.ended = True
+        self.on_end(self.number)
+        self.roots.forget(self.experiment)
 
     # What goes out
 
@@ -324,5 +341,5 @@ class Session:
             pass
         except OSError:
             self.outbox.clear()  # the client has gone: reading tells so next
-        if self.number in self.server.sessions or not self.outbox:
-            self.server.selector.modify(self.client, READ | WRITE if self.outbox else READ, self)
+        if not self.ended:
+            self.selector.modify(self.client, READ | WRITE if self.outbox else READ, self)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .canonical import canonical_diff
+from .world import open_world
 
 FAILED = "Execution failed."
 """How the engine's answer to a block begins that raised, ran out of time or was refused."""
@@ -47,8 +48,6 @@ def trace(task_id: str, code_blocks: Sequence[str]) -> dict[str, Any]:
     `ok`: none failed (else `error` is the engine's last line); `status` and `answer`: of the task; `diff`: canonical; `calls`:
     [app.api, arguments, status, answer] without secrets; `user`: the supervisor's email address.
     """
-    from .world import open_world
-
     world = open_world(task_id)
     error = None
     for code in code_blocks:

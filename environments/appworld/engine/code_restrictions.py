@@ -8,8 +8,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from appworld.common import safety_guard
-
 DROPPED_MODULES = ("appworld", "builtins", "csv", "os", "pathlib", "unittest")
 SECRETS = ("access_token", "password", "token", "verification_code", "password_reset_code")
 """Arguments and fields of answers that are not shown in a recorded call."""
@@ -24,7 +22,9 @@ Call = list[Any]
 
 
 def tighten() -> None:
-    """Take modules off the engine's list of those that code may import; once in the server, before it forks."""
+    """Take modules off the engine's list of those that code may import; called once in the server, before it forks."""
+    from appworld.common import safety_guard
+
     safety_guard.ALLOWED_MODULE_NAMES -= set(DROPPED_MODULES)
 
 
