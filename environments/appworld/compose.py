@@ -14,7 +14,7 @@ from attrs import frozen
 
 from coevolve import Action, Origin, Step, Task, TaskKeys
 
-from .client import WorldEnded
+from .connection import WorldEnded
 from .engine.canonical import text_of
 from .reference import gold_blocks
 from .script import COMPLETE, EXECUTE, REFERENCE, Calls
@@ -24,7 +24,7 @@ _OWN = ("supervisor.show_profile", "supervisor.show_account_passwords", "supervi
 """Calls that say who one is or that one is done; which way to the goal they do not tell."""
 
 
-class Worlds(Protocol):
+class RunsCode(Protocol):
     """What is needed of the worlds: code carried out from a task's beginning, in a world of its own."""
 
     root: Path
@@ -74,7 +74,7 @@ def _file_digest(file: Path) -> str:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def compose(worlds: Worlds, calls: Calls, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
+def compose(worlds: RunsCode, calls: Calls, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
     """The task that begins as `start` does and is solved by what the steps did.
 
     Steps that do not end with `complete_task` get an ending: none is needed where something was changed; where nothing was, and no
@@ -136,7 +136,7 @@ def actions_of(steps: Sequence[Step], calls: Calls) -> list[Action]:
     return actions
 
 
-def _carry_out(worlds: Worlds, calls: Calls, start: Task, actions: Sequence[Action]) -> dict[str, Any] | None:
+def _carry_out(worlds: RunsCode, calls: Calls, start: Task, actions: Sequence[Action]) -> dict[str, Any] | None:
     try:
         found = worlds.trace(start, list(calls.blocks(actions)))
     except (ValueError, WorldEnded):  # no action of this environment, or code that ends its own world
@@ -182,7 +182,7 @@ def _aside(name: str) -> bool:
     return name in _OWN or name.startswith("api_docs.") or name.endswith((".login", ".logout"))
 
 
-def keys_of(worlds: Worlds, calls: Calls, task: Task) -> TaskKeys:
+def keys_of(worlds: RunsCode, calls: Calls, task: Task) -> TaskKeys:
     """Digests of what the solution did and came to in a fresh world, so that the keys of a held-out task tell nothing of it.
 
     `actions`: the user and the successful calls, without those that log in, look up documents or mark the task complete. `end_state`: the

@@ -3,7 +3,7 @@
 from coevolve import UserError
 
 from . import home
-from .check import lacking, verify
+from .data_checks import lacking, verify
 from .setup import constraints, generator, marker
 
 SETUP = "run: coevolve env setup appworld"

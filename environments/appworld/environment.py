@@ -15,16 +15,16 @@ from coevolve import SUCCESS, Action, Description, RolloutGroup, Rolls, Step, Ta
 
 from . import doctor as findings
 from . import home
-from .check import SPLITS, task_ids
 from .compose import compose, keys_of
+from .data_checks import SPLITS, task_ids
 from .episode import AppWorldEpisode
 from .leaderboard import leaderboard
 from .reference import SHOWN, gold_blocks
 from .script import Calls, completion
+from .server_process import engine_server
 from .setup import marker, setup
 from .tools import documents, tools
-from .worker import engine_worker
-from .worlds import Limits, Worlds
+from .world_pool import WorldLimits, WorldPool
 
 NAME = "appworld"
 SCORER = "1"
@@ -54,7 +54,7 @@ class AppWorldOptions:
     output_limit: int = 20_000
     """Characters of a block's output that are shown."""
     max_worlds: int = 0
-    """Worlds at once (0: as many as fit into half of the free memory at twice the databases' size each)."""
+    """WorldPool at once (0: as many as fit into half of the free memory at twice the databases' size each)."""
     kernel_guards: bool = True
     """Confine worlds with Landlock and seccomp where the kernel has them; off, resource limits and a watch over processes are left."""
 
@@ -81,7 +81,7 @@ class AppWorld:
                 raise UserError(f"environment.appworld.{field}: give a number of at least {least}")
         self.options = options
         self._lock = threading.Lock()
-        self._worlds: Worlds | None = None
+        self._worlds: WorldPool | None = None
 
     @cached_property
     def kind(self) -> str:
@@ -100,15 +100,15 @@ class AppWorld:
         return home.root(self.kind)
 
     @property
-    def worlds(self) -> Worlds:
+    def worlds(self) -> WorldPool:
         """All worlds of this environment; the engine is started with the first of them."""
         with self._lock:
             if self._worlds is None:
                 given = self.options
-                limits = Limits(
+                limits = WorldLimits(
                     given.block_seconds, given.wall_seconds, given.memory, given.output_limit, given.max_interactions, given.max_worlds
                 )
-                self._worlds = Worlds(engine_worker(self.root, given.kernel_guards), self.root, limits)
+                self._worlds = WorldPool(engine_server(self.root, given.kernel_guards), self.root, limits)
             return self._worlds
 
     @cached_property
@@ -123,7 +123,7 @@ class AppWorld:
         if split not in known:
             raise UserError(f"AppWorld has no split {split!r} here{did_you_mean(split, known)}")
         # Whoever asks for tasks will open some, and the engine may take longer to get ready than a call is given (step_timeout).
-        self.worlds.worker.connect().close()
+        self.worlds.server.connect().close()
         return tuple(self._task(split, task_id) for task_id in task_ids(self.root, split))
 
     def _task(self, split: str, task_id: str) -> Task:

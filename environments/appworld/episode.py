@@ -15,12 +15,12 @@ from attrs import evolve, frozen
 
 from coevolve import Action, InfrastructureFault, Message, Observation, Step, Task
 
-from .client import EngineError, WorldEnded
 from .compose import beginning
+from .connection import EngineError, WorldEnded
 from .protocol import NO_CODE, code_of, messages, shown
 from .reference import resolved
 from .script import Calls, read_reference
-from .worlds import World, Worlds
+from .world_pool import WorldHandle, WorldPool
 
 PARTIAL = 0.49
 """Ceiling of the reward of an attempt that is no success; below the score that counts as one."""
@@ -42,12 +42,12 @@ class AppWorldEpisode:
 
     tools: Sequence[dict[str, Any]] | None = None
 
-    def __init__(self, worlds: Worlds, task: Task, calls: Calls, partial: bool) -> None:
+    def __init__(self, worlds: WorldPool, task: Task, calls: Calls, partial: bool) -> None:
         self._worlds, self._task, self._calls, self._partial = worlds, task, calls, partial
         self._turns = worlds.limits.interactions
         self._at = _Progress()
         self._found: tuple[tuple[str, ...], dict[str, Any]] | None = None
-        self.world: World = worlds.open(task)
+        self.world: WorldHandle = worlds.open(task)
         about = {**self.world.about, "instruction": task.query}
         self.messages: Sequence[Message] = messages(about, self._turns)
 

@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 from coevolve import UserError, did_you_mean
 
 from . import home
-from .check import lacking, verify
+from .data_checks import lacking, verify
 
 SETTINGS = ("data", "python", "verify")
 LOCK_SECONDS = 1_800.0

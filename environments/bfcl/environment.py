@@ -21,8 +21,8 @@ from .episode import BfclEpisode, Rules
 from .prompt import MODES, STYLES
 from .release import CATEGORIES, CLASSES, DEFAULT, RELEASES, SCORER
 from .schema import tools
+from .services import Start, fresh
 from .splits import SPLITS, assign
-from .world import Start, fresh
 
 _POSITIONAL = ("bind", "drop")
 _ALL = (*CATEGORIES, "all")

@@ -15,11 +15,11 @@ from attrs import frozen
 
 from .apis import Apis
 from .decode import Call, ground_truth
-from .world import Start, World, fresh
+from .services import Services, Start, fresh
 
 
 @frozen
-class Turn:
+class ReferenceTurn:
     """What a turn's ground truth leads to; shared, never changed."""
 
     results: Counter[str]
@@ -27,16 +27,16 @@ class Turn:
 
 
 @lru_cache(maxsize=1024)
-def reference(apis: Apis, start: Start, answers: str) -> tuple[Turn | None, ...]:
-    """One Turn for each turn of the ground truth (`answers`: JSON of lists of calls), None where that is empty."""
-    world, turns = fresh(apis, start), list[Turn | None]()
+def reference(apis: Apis, start: Start, answers: str) -> tuple[ReferenceTurn | None, ...]:
+    """One ReferenceTurn for each turn of the ground truth (`answers`: JSON of lists of calls), None where that is empty."""
+    world, turns = fresh(apis, start), list[ReferenceTurn | None]()
     for calls in json.loads(answers):
         results = Counter(world.execute(ground_truth(call, apis.parameters)).text for call in calls)
-        turns.append(Turn(results, World(apis, world.save()).public()) if calls else None)
+        turns.append(ReferenceTurn(results, Services(apis, world.save()).public()) if calls else None)
     return tuple(turns)
 
 
-def passes(world: World, turn: Turn | None, calls: int, results: Sequence[str]) -> bool:
+def passes(world: Services, turn: ReferenceTurn | None, calls: int, results: Sequence[str]) -> bool:
     """Whether a turn that ends now, with `calls` made in it and `results` since the episode's start, is right."""
     if turn is None:
         return True
@@ -46,7 +46,7 @@ def passes(world: World, turn: Turn | None, calls: int, results: Sequence[str]) 
         return False
 
 
-def judge(world: World, turns: Sequence[Turn | None], played: Sequence[Sequence[Call]]) -> tuple[bool, ...]:
+def judge(world: Services, turns: Sequence[ReferenceTurn | None], played: Sequence[Sequence[Call]]) -> tuple[bool, ...]:
     """For each turn, whether `played` (the calls in each turn, carried out in the fresh `world`) is right at its end."""
     results, right = list[str](), []
     for turn, calls in zip(turns, played, strict=False):

@@ -11,7 +11,7 @@ from attrs import field, frozen, validators
 from coevolve import Action, Description, Message, Step, Task, TaskKeys, Tool, Trajectory, UserError, did_you_mean
 
 from .calls import DONE, write
-from .composing import compose
+from .compose import compose
 from .episode import DeskEpisode, reference, seed_of
 from .generator import generate
 from .tools import ENTITIES, TOOLS, Spec

@@ -127,7 +127,7 @@ def main() -> None:
     model, tokenizer = train(arguments.seed, arguments.steps)
     model.save_pretrained(arguments.out)
     tokenizer.save_pretrained(arguments.out)
-    from .evaluation import report
+    from .policy_report import report
 
     print(report(model, tokenizer, weak_links(arguments.seed)))
 

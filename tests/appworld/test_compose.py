@@ -8,8 +8,8 @@ import pytest
 from attrs import define, field
 
 from coevolve import Action, Step, Task
-from coevolve.environments.appworld.client import WorldEnded
 from coevolve.environments.appworld.compose import actions_of, beginning, compose, keys_of, spoken
+from coevolve.environments.appworld.connection import WorldEnded
 from coevolve.environments.appworld.script import Calls
 
 
@@ -36,7 +36,7 @@ BOUGHT = {"shop.Order": {"added": [{"item": 3}], "updated": {}, "removed": []}}
 
 @define
 class Pretended:
-    """Worlds in which `buy` changes something, `complete_task` completes, and what is shown has a title."""
+    """RunsCode in which `buy` changes something, `complete_task` completes, and what is shown has a title."""
 
     answers: dict[str, Any] = field(factory=lambda: {"shop.show": {"item_id": 3, "title": "Lamp", "price": 4.5}})
     fails: bool = False

@@ -57,16 +57,16 @@ def harmless_afterwards(kernel_guards: bool) -> Iterator[AppWorld]:
     made = AppWorld(AppWorldOptions(data="tiny", block_seconds=1, wall_seconds=40, memory=256, max_worlds=32, kernel_guards=kernel_guards))
     made.tasks("train")
     with made.open(made.tasks("train")[0]):
-        server = made.worlds.worker.pid
+        server = made.worlds.server.pid
         assert server is not None
         family = below(server)
-        runs = {made.worlds.worker._run}
+        runs = {made.worlds.server._run}
         assert len(family) > 1
     yield made
-    server = made.worlds.worker.pid
+    server = made.worlds.server.pid
     assert server is not None
     family |= below(server)
-    runs.add(made.worlds.worker._run)
+    runs.add(made.worlds.server._run)
     made.close()
     assert not [pid for pid in family if Path(f"/proc/{pid}/exe").exists()]
     assert not [run for run in runs if run is None or run.exists()]
@@ -88,13 +88,13 @@ def unguarded(environment: AppWorld) -> Iterator[AppWorld]:
 
 def server_alone(environment: AppWorld, others: int = 0) -> int:
     """The server's process, once no more than `others` processes are below it; worlds end shortly after their connection closes."""
-    server = environment.worlds.worker.pid
+    server = environment.worlds.server.pid
     assert server is not None
     # The watch looks four times a second; an answer of the server that comes later shows that it has looked.
     for _ in range(200):
         if len(below(server)) <= 1 + others:
             break
-        environment.worlds.worker.connect().close()
+        environment.worlds.server.connect().close()
     assert len(below(server)) <= 1 + others
     return server
 
@@ -116,7 +116,7 @@ def test_many_at_once(harmed: AppWorld, worlds: int) -> None:
     """Half of the worlds do harm, of every kind; the others carry out the solution beside them."""
     task = harmed.tasks("train")[0]
     kinds = [*([None] * (worlds // 2)), *itertools.islice(itertools.cycle(HARM), worlds - worlds // 2)]
-    before = harmed.worlds.worker._deaths
+    before = harmed.worlds.server._deaths
     with ThreadPoolExecutor(worlds) as threads:
         found = list(threads.map(lambda harm: play(harmed, task, harm), kinds))
     for harm, (score, seen) in zip(kinds, found, strict=True):
@@ -129,7 +129,7 @@ def test_many_at_once(harmed: AppWorld, worlds: int) -> None:
             assert score == 0.0 and seen.done and seen.fault is not None and seen.fault.startswith(FAULTS[harm]), (harm, seen)
         else:
             assert seen.fault is None, (harm, seen)
-    assert harmed.worlds.worker._deaths == before
+    assert harmed.worlds.server._deaths == before
     server_alone(harmed)
 
 
@@ -173,14 +173,14 @@ def test_a_server_that_is_killed_in_mid_episode_is_nobodys_fault(harmed: AppWorl
     with harmed.open(task) as episode:
         first, *rest = harmed.script(task.solution)
         episode.step(first)
-        server = harmed.worlds.worker.pid
+        server = harmed.worlds.server.pid
         assert server is not None
         os.kill(server, 9)
         for text in rest:
             seen = episode.step(text)
         assert seen.done and seen.fault is None
         assert episode.score() == 1.0
-        assert harmed.worlds.worker.pid != server
+        assert harmed.worlds.server.pid != server
 
 
 def test_a_world_that_is_killed_from_outside_is_nobodys_fault(harmed: AppWorld) -> None:

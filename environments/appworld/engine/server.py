@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from . import code_restrictions, confine, family, wire
+from .client_session import ClientSession
 from .roots import Roots, sweep
-from .session import Session
 from .world import open_world
 
 TICK = 0.25
@@ -60,7 +60,7 @@ class Server:
     def __init__(self, roots: Roots, kernel: bool, version: str) -> None:
         self.roots, self.kernel, self.version = roots, kernel, version
         self.selector = selectors.DefaultSelector()
-        self.sessions: dict[int, Session] = {}
+        self.sessions: dict[int, ClientSession] = {}
         self.stopping = False
         self.parent = os.getppid()
         self.made = 0
@@ -94,7 +94,7 @@ class Server:
         except OSError:
             return  # gone again, or no descriptor left: the client sees it and tries again
         self.made += 1
-        session = Session(self.selector, self.roots, self.kernel, self.sessions.pop, self.made, client)
+        session = ClientSession(self.selector, self.roots, self.kernel, self.sessions.pop, self.made, client)
         self.sessions[session.number] = session
         session.send({"protocol": wire.PROTOCOL, "engine": self.version, "pid": os.getpid()})
 

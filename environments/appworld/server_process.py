@@ -16,12 +16,12 @@ from typing import IO
 from coevolve import InfrastructureFault, UserError
 
 from . import home
-from .client import Connection, WorldLost
+from .connection import Connection, WorldLost
 
 START_SECONDS = 300.0
 RESTARTS = 5
 """Deaths of the server that are made good; one more is an infrastructure fault for whoever needs it."""
-_running: "weakref.WeakSet[Worker]" = weakref.WeakSet()
+_running: "weakref.WeakSet[ServerProcess]" = weakref.WeakSet()
 
 
 def private_folder() -> Path:
@@ -36,7 +36,7 @@ def private_folder() -> Path:
     return folder
 
 
-class Worker:
+class ServerProcess:
     """Starts `command` + [RUN, SOURCE] and connects to RUN/socket."""
 
     def __init__(self, command: list[str], source: Path, arguments: tuple[str, ...] = ()) -> None:
@@ -143,9 +143,9 @@ class Worker:
         return self._process.pid if self._process is not None else None
 
 
-def engine_worker(source: Path, kernel: bool = True) -> Worker:
+def engine_server(source: Path, kernel: bool = True) -> ServerProcess:
     """A worker of the installed engine over the data root `source`."""
-    return Worker(home.engine_command("server"), source, () if kernel else ("--no-kernel",))
+    return ServerProcess(home.engine_command("server"), source, () if kernel else ("--no-kernel",))
 
 
 @atexit.register

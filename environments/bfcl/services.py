@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import frozen
 
-from . import guards
+from . import call_bounds
 from .apis import Apis
 from .decode import Call
 
@@ -24,7 +24,7 @@ _STATELESS = frozenset({"MathAPI"})
 
 
 @frozen
-class Result:
+class CallResult:
     """`text` is what the agent sees, `error` what went wrong (None: nothing)."""
 
     text: str
@@ -37,12 +37,12 @@ class Result:
         return json.loads(self.encoded, parse_constant=str)
 
 
-def fault(text: str) -> Result:
+def fault(text: str) -> CallResult:
     """An error that the services themselves do not report."""
-    return Result(text, text)
+    return CallResult(text, text)
 
 
-class World:
+class Services:
     """Instances of a task's involved classes."""
 
     def __init__(self, apis: Apis, saved: bytes) -> None:
@@ -64,7 +64,7 @@ class World:
             for owner, instance in self.instances.items()
         }
 
-    def execute(self, call: Call) -> Result:
+    def execute(self, call: Call) -> CallResult:
         """Carry out one call. Never raises on account of the call."""
         try:
             return _result(self._run(call))
@@ -75,26 +75,26 @@ class World:
     def _run(self, call: Call) -> Any:
         method = call.name.split(".")[1] if "." in call.name else call.name
         if method in _FORBIDDEN:
-            raise guards.Refusal(f"Function call {method} is not allowed.")
+            raise call_bounds.CallRefused(f"Function call {method} is not allowed.")
         function = self._apis.functions.get(call.name)
         if function is None or function.owner not in self.instances:
-            raise guards.Refusal(f"name '{call.name.split('.')[0]}' is not defined")
+            raise call_bounds.CallRefused(f"name '{call.name.split('.')[0]}' is not defined")
         if call.refusal is not None:
-            raise guards.Refusal(call.refusal)
-        guards.check_literals(call.arguments)
+            raise call_bounds.CallRefused(call.refusal)
+        call_bounds.check_literals(call.arguments)
         arguments = copy.deepcopy({**function.mutable, **call.arguments})
-        return guards.run(self.instances[function.owner], call.name, arguments)
+        return call_bounds.run(self.instances[function.owner], call.name, arguments)
 
 
-def _result(value: Any) -> Result:
+def _result(value: Any) -> CallResult:
     """The official wording: a string as it is, a dictionary as JSON where that works, anything else as Python writes it."""
     if isinstance(value, str):
-        return Result(value, None, json.dumps(value))
+        return CallResult(value, None, json.dumps(value))
     try:
         encoded = json.dumps(value)
     except (TypeError, ValueError):
-        return Result(str(value), failure(str(value)), json.dumps(str(value)))
-    return Result(encoded if isinstance(value, dict) else str(value), failure(value), encoded)
+        return CallResult(str(value), failure(str(value)), json.dumps(str(value)))
+    return CallResult(encoded if isinstance(value, dict) else str(value), failure(value), encoded)
 
 
 def failure(value: Any) -> str | None:
@@ -133,6 +133,6 @@ def _initial(apis: Apis, start: Start) -> bytes:
     return pickle.dumps(instances, pickle.HIGHEST_PROTOCOL)
 
 
-def fresh(apis: Apis, start: Start) -> World:
+def fresh(apis: Apis, start: Start) -> Services:
     """A world in a task's initial state."""
-    return World(apis, _initial(apis, start))
+    return Services(apis, _initial(apis, start))

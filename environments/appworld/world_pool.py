@@ -19,9 +19,9 @@ from attrs import frozen
 
 from coevolve import InfrastructureFault, Task
 
-from .client import Connection, EngineError, WorldEnded, WorldLost
+from .connection import Connection, EngineError, WorldEnded, WorldLost
 from .reference import resolved
-from .worker import Worker
+from .server_process import ServerProcess
 
 RECOVERIES = 2
 """Times that a lost world is made again within one operation."""
@@ -37,7 +37,7 @@ PRIVATE = 64 * MIB
 
 
 @frozen
-class Limits:
+class WorldLimits:
     """What worlds get: seconds of processor and of the clock for a block, MiB of memory, characters of output, blocks an episode, worlds
     at once (0: by memory)."""
 
@@ -50,7 +50,7 @@ class Limits:
 
 
 def room(root: Path, wanted: int) -> int:
-    """Worlds at once: `wanted`, or as many as fit into half of the free memory, at the base databases' size twice for each."""
+    """WorldPool at once: `wanted`, or as many as fit into half of the free memory, at the base databases' size twice for each."""
     if wanted:
         return wanted
     size = sum(file.stat().st_size for file in (root / "data" / "base_dbs").glob("*.db"))
@@ -84,18 +84,18 @@ def located(task: Task) -> dict[str, Any]:
     return fields
 
 
-class Worlds:
+class WorldPool:
     """All worlds over one data root. `root` holds the user's data, ground truth too: nothing of it is given to a world."""
 
-    def __init__(self, worker: Worker, root: Path, limits: Limits) -> None:
-        self.worker, self.root, self.limits = worker, root, limits
+    def __init__(self, worker: ServerProcess, root: Path, limits: WorldLimits) -> None:
+        self.server, self.root, self.limits = worker, root, limits
         self.room = room(root, limits.worlds)
-        self._live: OrderedDict[int, World] = OrderedDict()
+        self._live: OrderedDict[int, WorldHandle] = OrderedDict()
         self._freed = threading.Condition()
 
-    def open(self, task: Task) -> "World":
+    def open(self, task: Task) -> "WorldHandle":
         """A world of the task, forked now. LookupError for a task that is not in the data."""
-        world = World(self, located(task))
+        world = WorldHandle(self, located(task))
         world.start()
         return world
 
@@ -105,7 +105,7 @@ class Worlds:
         blocks = [resolved(self.root, block) for block in code]
         for _ in range(RECOVERIES + 1):
             with self._passing():
-                connection = self.worker.connect()
+                connection = self.server.connect()
                 try:
                     found: dict[str, Any] = connection.ask("trace", limit, **located(task), code=blocks, memory=self.limits.memory)
                     return found
@@ -117,14 +117,14 @@ class Worlds:
 
     @contextlib.contextmanager
     def _passing(self) -> Iterator[None]:
-        guest = World(self, {})
+        guest = WorldHandle(self, {})
         self.enter(guest)
         try:
             yield
         finally:
             self.leave(guest)
 
-    def enter(self, world: "World") -> None:
+    def enter(self, world: "WorldHandle") -> None:
         """Take a place for `world`; parks the world that was idle the longest when there is none."""
         deadline = time.monotonic() + ROOM_SECONDS
         with self._freed:
@@ -138,15 +138,15 @@ class Worlds:
                     self._freed.wait(0.25)
             self._live[id(world)] = world
 
-    def _idle(self) -> "World | None":
+    def _idle(self) -> "WorldHandle | None":
         return next((world for world in self._live.values() if world.connection is not None and world.lock.acquire(blocking=False)), None)
 
-    def leave(self, world: "World") -> None:
+    def leave(self, world: "WorldHandle") -> None:
         with self._freed:
             self._live.pop(id(world), None)
             self._freed.notify()
 
-    def used(self, world: "World") -> None:
+    def used(self, world: "WorldHandle") -> None:
         """The world has just been used, and can be parked now."""
         with self._freed:
             if id(world) in self._live:
@@ -159,13 +159,13 @@ class Worlds:
             live = list(self._live.values())
         for world in live:
             world.close()
-        self.worker.stop()
+        self.server.stop()
 
 
-class World:
+class WorldHandle:
     """One task's world and the blocks that ran in it."""
 
-    def __init__(self, worlds: Worlds, task: Mapping[str, Any]) -> None:
+    def __init__(self, worlds: WorldPool, task: Mapping[str, Any]) -> None:
         self.worlds, self.task = worlds, task
         self.blocks: tuple[str, ...] = ()
         self.about: dict[str, Any] = {}
@@ -253,7 +253,7 @@ class World:
         if self.connection is None:
             self.worlds.enter(self)
             try:
-                connection = self.worlds.worker.connect()
+                connection = self.worlds.server.connect()
             except BaseException:
                 self.worlds.leave(self)
                 raise

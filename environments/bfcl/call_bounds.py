@@ -24,7 +24,7 @@ _POWER_BITS = 100_000
 _ROUND_PLACES = 5_000
 
 
-class Refusal(Exception):
+class CallRefused(Exception):
     """The call is not executed, or was undone; the message is the error that the agent sees."""
 
 
@@ -42,13 +42,13 @@ def check_literals(arguments: Mapping[str, Any]) -> None:
         elif isinstance(value, dict):
             stack.extend((inner, depth + 1) for pair in value.items() for inner in pair)
         elif isinstance(value, int) and value.bit_length() > 14_284:
-            raise Refusal("an integer that is too long")
+            raise CallRefused("an integer that is too long")
         if nodes > MAX_LITERAL_NODES or depth > MAX_LITERAL_DEPTH or text > MAX_LITERAL_TEXT:
-            raise Refusal("arguments that are too large")
+            raise CallRefused("arguments that are too large")
 
 
 def run(instance: Any, name: str, arguments: dict[str, Any]) -> Any:
-    """Call a method of a simulator within bounds. Refusal, or whatever the method raises."""
+    """Call a method of a simulator within bounds. CallRefused, or whatever the method raises."""
     return _GUARDS.get(name, _plain)(instance, name, arguments)
 
 
@@ -60,7 +60,7 @@ def _power(instance: Any, name: str, arguments: dict[str, Any]) -> Any:
     base, exponent = arguments.get("base"), arguments.get("exponent")
     if isinstance(base, int) and isinstance(exponent, int) and abs(base) > 1 and base.bit_length() * exponent > _POWER_BITS:
         str(1 << 20_000)  # raises what writing out the power would raise
-        raise Refusal("a power that is too large")
+        raise CallRefused("a power that is too large")
     return _plain(instance, name, arguments)
 
 
@@ -68,13 +68,13 @@ def _precise(instance: Any, name: str, arguments: dict[str, Any]) -> Any:
     for key in ("value", "base"):
         value = arguments.get(key)
         if isinstance(value, tuple) or (isinstance(value, str) and not _NUMBER.fullmatch(value)):
-            raise Refusal(f"{key} is not a number")
+            raise CallRefused(f"{key} is not a number")
     try:
         asked = int(arguments.get("precision", 0))
     except (TypeError, ValueError, OverflowError):
         asked = 0
     if asked > MAX_PRECISION:
-        raise Refusal(f"precision is limited to {MAX_PRECISION} digits")
+        raise CallRefused(f"precision is limited to {MAX_PRECISION} digits")
     with decimal.localcontext():
         return _plain(instance, name, arguments)
 
@@ -88,7 +88,7 @@ def _round(instance: Any, name: str, arguments: dict[str, Any]) -> Any:
 
 def _grow(instance: Any, name: str, arguments: dict[str, Any]) -> Any:
     if not within_bounds(instance):
-        raise Refusal("the file system is full")
+        raise CallRefused("the file system is full")
     return _plain(instance, name, arguments)
 
 
@@ -102,7 +102,7 @@ def _graft(instance: Any, name: str, arguments: dict[str, Any]) -> Any:
     result = _plain(instance, name, arguments)
     if not within_bounds(instance):
         vars(instance).update(before)
-        raise Refusal(f"{name}: '{source}' would contain itself or grow too large")
+        raise CallRefused(f"{name}: '{source}' would contain itself or grow too large")
     return result
 
 

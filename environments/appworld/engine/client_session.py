@@ -35,7 +35,7 @@ NEVER = float("inf")
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
 
-class Session:
+class ClientSession:
     """`number` is unique in the server's life and names the experiment folder; `kernel`: confine worlds by the kernel's means.
 
     `on_end` is called with the number once the session has ended.

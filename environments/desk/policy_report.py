@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from coevolve import Message, Step, Task
 
-from .composing import plan_of
+from .compose import plan_of
 from .demonstrations import Habit, links_of
 from .environment import Desk, DeskOptions
 from .episode import DeskEpisode
