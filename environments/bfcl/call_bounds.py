@@ -1,7 +1,7 @@
-"""Bounds on single calls, so that every one of them returns soon; a thread cannot be stopped from outside.
+"""Bounds on single calls, so that every call returns soon: a thread cannot be stopped from outside.
 
-Where the benchmark's own result is known without the work (a power that cannot be written out, a rounding to 10^9 places), that result is
-given; otherwise the call is refused with an error result.
+When the benchmark's own result is known without the work (a power that cannot be written out, a rounding to 10^9 places), the call returns
+that result; otherwise it is refused with an error result.
 """
 
 import decimal
@@ -11,7 +11,7 @@ from copy import deepcopy
 from typing import Any
 
 MAX_PRECISION = 1_000
-"""Digits that logarithm and square_root may be asked for."""
+"""Most digits of precision that logarithm and square_root accept."""
 MAX_TREE_NODES = 5_000
 MAX_TREE_DEPTH = 64
 MAX_TREE_TEXT = 1_000_000
@@ -25,11 +25,11 @@ _ROUND_PLACES = 5_000
 
 
 class CallRefused(Exception):
-    """The call is not executed, or was undone; the message is the error that the agent sees."""
+    """The call was not executed, or was undone; the message is the error that the agent sees."""
 
 
 def check_literals(arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments that are too large; they may come from a stored task and not from `decode`."""
+    """Raise CallRefused for arguments that are too large; they may come from a stored task rather than from `decode`."""
     stack: list[tuple[Any, int]] = [(value, 1) for value in arguments.values()]
     nodes, text = 0, 0
     while stack:
@@ -48,7 +48,7 @@ def check_literals(arguments: Mapping[str, Any]) -> None:
 
 
 def run(instance: Any, name: str, arguments: dict[str, Any]) -> Any:
-    """Call a method of a simulator within bounds. CallRefused, or whatever the method raises."""
+    """Call a method of a simulator within bounds. Raises CallRefused, and whatever the method raises."""
     return _GUARDS.get(name, _plain)(instance, name, arguments)
 
 
@@ -107,7 +107,7 @@ def _graft(instance: Any, name: str, arguments: dict[str, Any]) -> Any:
 
 
 def within_bounds(instance: Any) -> bool:
-    """Whether walking the file system is cheap: no cycle, not deep, not large."""
+    """Whether the file system can be walked at little cost: without a cycle, and neither too deep nor too large."""
     nodes = text = 0
     stack = [(instance.root, 0, 0), (instance._current_dir, 0, 0)]
     while stack:

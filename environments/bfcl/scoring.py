@@ -20,7 +20,7 @@ from .services import Services, Start, fresh
 
 @frozen
 class ReferenceTurn:
-    """What a turn's ground truth leads to; shared, never changed."""
+    """The results and the state that a turn's ground truth leads to. Shared between episodes, never changed."""
 
     results: Counter[str]
     state: dict[str, dict[str, Any]]
@@ -28,7 +28,7 @@ class ReferenceTurn:
 
 @lru_cache(maxsize=1024)
 def reference(apis: Apis, start: Start, answers: str) -> tuple[ReferenceTurn | None, ...]:
-    """One ReferenceTurn for each turn of the ground truth (`answers`: JSON of lists of calls), None where that is empty."""
+    """The reference of each turn of the ground truth (`answers`: JSON of lists of calls); None for a turn without one."""
     world, turns = fresh(apis, start), list[ReferenceTurn | None]()
     for calls in json.loads(answers):
         results = Counter(world.execute(ground_truth(call, apis.parameters)).text for call in calls)
@@ -42,7 +42,7 @@ def passes(world: Services, turn: ReferenceTurn | None, calls: int, results: Seq
         return True
     try:
         return calls > 0 and world.public() == turn.state and turn.results <= Counter(results)
-    except Exception:  # noqa: BLE001 - a state that cannot be compared is not the right one
+    except Exception:  # noqa: BLE001 - a state that cannot be compared is not the reference's
         return False
 
 

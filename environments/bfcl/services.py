@@ -1,8 +1,8 @@
-"""The services of one episode: calls in, results as the official executor words them. The episode owns everything that it touches.
+"""The simulated services of one episode: calls in, results in the official executor's words. Nothing is shared between episodes.
 
-A world is loaded once a scenario, then copied by pickling our own objects (about a tenth of loading it anew). Unlike the official executor
-it evaluates nothing, keeps nothing in module globals, copies arguments that the services would keep, and gives a function with
-a list as its default a fresh list each time.
+Services are loaded once a scenario, then copied by pickling our own objects, which takes about a tenth of the time. Unlike the official
+executor, this one evaluates no text, keeps nothing in module globals, copies arguments that the services would keep, and gives a function
+whose default is a list a fresh list each time.
 """
 
 import copy
@@ -25,7 +25,7 @@ _STATELESS = frozenset({"MathAPI"})
 
 @frozen
 class CallResult:
-    """`text` is what the agent sees, `error` what went wrong (None: nothing)."""
+    """The result of a call: `text` is what the agent sees, `error` what went wrong (None: nothing), `encoded` the value as JSON."""
 
     text: str
     error: str | None = None
@@ -33,17 +33,17 @@ class CallResult:
 
     @property
     def value(self) -> Any:
-        """The JSON value behind the text; a copy, made when it is asked for: a scorer needs none."""
+        """The JSON value of the result; decoded at each access, since a scorer does not need it."""
         return json.loads(self.encoded, parse_constant=str)
 
 
 def fault(text: str) -> CallResult:
-    """An error that the services themselves do not report."""
+    """The result of a call that is refused before it reaches a service."""
     return CallResult(text, text)
 
 
 class Services:
-    """Instances of a task's involved classes."""
+    """Instances of a task's involved classes, by class; for one thread at a time."""
 
     def __init__(self, apis: Apis, saved: bytes) -> None:
         self._apis = apis
@@ -51,21 +51,22 @@ class Services:
         self.load(saved)
 
     def save(self) -> bytes:
+        """The state of all instances, for `load`."""
         return pickle.dumps(self.instances, pickle.HIGHEST_PROTOCOL)
 
     def load(self, saved: bytes) -> None:
-        """Go back to what `save` gave; only ever called with what this process wrote itself."""
+        """Restore the state that `save` returned. It is unpickled, so pass only bytes that this process wrote itself."""
         self.instances = pickle.loads(saved)
 
     def public(self) -> dict[str, dict[str, Any]]:
-        """What the score looks at: all public attributes of the instances, by class. Live objects."""
+        """All public attributes of the instances, by class: what the score compares. Live objects, not to be changed."""
         return {
             owner: {name: value for name, value in vars(instance).items() if not name.startswith("_")}
             for owner, instance in self.instances.items()
         }
 
     def execute(self, call: Call) -> CallResult:
-        """Carry out one call. Never raises on account of the call."""
+        """Carry out one call. An error of the call is part of the result, never raised."""
         try:
             return _result(self._run(call))
         except Exception as error:  # noqa: BLE001 - the benchmark shows every error of a call to the agent
@@ -87,7 +88,7 @@ class Services:
 
 
 def _result(value: Any) -> CallResult:
-    """The official wording: a string as it is, a dictionary as JSON where that works, anything else as Python writes it."""
+    """The result in the official wording: a string as it is, a dictionary as JSON when possible, anything else as Python writes it."""
     if isinstance(value, str):
         return CallResult(value, None, json.dumps(value))
     try:
@@ -98,7 +99,7 @@ def _result(value: Any) -> CallResult:
 
 
 def failure(value: Any) -> str | None:
-    """The error in a result: services report theirs as {"error": ...}, some of them in a list."""
+    """The error in a result, None when there is none: services report errors as {"error": ...}, some of them in a list."""
     if isinstance(value, list | tuple) and len(value) == 1:
         value = value[0]
     if isinstance(value, dict) and "error" in value:
@@ -108,7 +109,7 @@ def failure(value: Any) -> str | None:
 
 @frozen
 class Start:
-    """What a world begins with. Hashable: worlds and references are kept by it."""
+    """The initial state of services. Hashable, since initial states and references are cached by it."""
 
     classes: tuple[str, ...]
     config: str
@@ -118,6 +119,7 @@ class Start:
 
     @classmethod
     def of(cls, payload: Mapping[str, Any]) -> "Start":
+        """The initial state of a task with this payload."""
         long_context = payload["category"] == "long_context"
         return cls(tuple(payload["involved_classes"]), json.dumps(payload["initial_config"]), long_context)
 
@@ -134,5 +136,5 @@ def _initial(apis: Apis, start: Start) -> bytes:
 
 
 def fresh(apis: Apis, start: Start) -> Services:
-    """A world in a task's initial state."""
+    """Services in a task's initial state."""
     return Services(apis, _initial(apis, start))

@@ -8,7 +8,7 @@ import pytest
 from attrs import define, field
 
 from coevolve import Action, Step, Task
-from coevolve.environments.appworld.compose import actions_of, beginning, compose, keys_of, spoken
+from coevolve.environments.appworld.compose import actions_of, beginning, comparable_answer, compose, keys_of
 from coevolve.environments.appworld.connection import WorldEnded
 from coevolve.environments.appworld.script import Calls
 
@@ -165,8 +165,8 @@ def test_equal_answers_to_different_questions_are_different_ends() -> None:
 
 @pytest.mark.parametrize(("answer", "same"), [("Tide", ' "tide" '), (2, "2.0"), (2.344, "2.34"), (None, None)])
 def test_answers_are_compared_as_the_engine_does(answer: Any, same: Any) -> None:
-    assert spoken(answer) == spoken(same)
-    assert spoken(answer) != spoken("another")
+    assert comparable_answer(answer) == comparable_answer(same)
+    assert comparable_answer(answer) != comparable_answer("another")
 
 
 def test_worlds_begin_alike_when_person_time_and_databases_are(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_incomplete_data_is_refused_by_name(tmp_path: Path, spoil: object, words
     [
         ({"dat": "tiny"}, "unknown setting 'dat' .did you mean 'data'"),
         ({"data": "/nowhere/at/all"}, "neither tiny, download, nor a folder"),
-        ({"verify": "maybe"}, "say yes"),
+        ({"verify": "maybe"}, "give yes"),
     ],
 )
 def test_wrong_settings_are_told_in_one_line(settings: dict[str, str], words: str) -> None:
