@@ -1,8 +1,8 @@
 """The official multi-turn protocol.
 
 A turn begins with its user messages (a turn in which held-out functions are first offered, with a message that describes them). Each
-answer is decoded; an undecodable or empty one ends the turn, any other is executed and answered with one tool message a call. An answer in excess
-of `step_limit` in a turn ends the episode, which then fails, except, as officially, in the last turn, which is then scored as it stands.
+answer is decoded; an undecodable or empty one ends the turn, any other is executed and answered with one tool message a call. An answer
+in excess of `step_limit` in a turn ends the episode, which then fails; the last turn is scored as it stands instead, as officially.
 
 Strict episodes refuse calls of functions that are not offered yet, and fail when anything is called in a turn that asks for something
 that cannot be done (no ground truth, in the categories made for that) or after an answer in excess. Officially all this is allowed; what

@@ -1,4 +1,4 @@
-"""Synthesized tasks in the real engine: their folders, their scoring, their keys, and the execution validator, which knows nothing of AppWorld."""
+"""Synthesized tasks in the real engine: their folders, their scoring, their keys, and what the execution validator finds."""
 
 import json
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """The same messages, results, states and verdicts as the official inference loop, executor and checker, run in a process of their own.
 
-The default line compares the current release: every ground truth, every solution in prompt mode and a quarter of them in function-call mode, and a round of perturbed trajectories. The
-older release, more solutions and more rounds of perturbed trajectories are nightly.
+The default line compares the current release: every ground truth, every solution in prompt mode and a quarter of them in function-call
+mode, and a round of perturbed trajectories. The older release, more solutions and more perturbed trajectories are nightly.
 """
 
 import hashlib

@@ -1,13 +1,13 @@
-"""One client's connection: its world's process, the request under way, and what is answered when that process dies.
+"""One client's connection: its world's process, the current request, and the answer when that process dies.
 
-Everything that a client can ask for:
+The requests:
 
     open     task, interactions, block_seconds, output, memory, [synthesized]     a world of its own, forked now
     execute  code, cpu            run a block in it, for at most `cpu` seconds of processor time
     diff                          the canonical difference to the world's beginning
-    score                         the engine's own evaluation, in another process, from what the world has written to disk
+    score                         the engine's own evaluation, in another process, of the files that the world has written
     export   to                   copy the world's files, as the engine's leaderboard tools expect them
-    trace    task, code, [synthesized]     run blocks in a fresh world and tell everything
+    trace    task, code, [synthesized]     run blocks in a fresh world and report everything
     ping
 """
 
@@ -69,7 +69,7 @@ class ClientSession:
     # What comes in
 
     def ready(self, source: Any, events: int) -> None:
-        """The selector says that `source` can be read or written."""
+        """Read from or write to `source`, which the selector found ready."""
         if source is self.client:
             if events & WRITE:
                 self._flush()
@@ -92,7 +92,7 @@ class ClientSession:
         self._next()
 
     def _next(self) -> None:
-        """Begin the next request, if none is under way. One that is no request gets its answer, and the connection stays."""
+        """Begin the next request unless one is in progress. A malformed request is answered with an error, and the connection stays."""
         while self.request is None and (cut := self.inbox.find(b"\n")) >= 0:
             line, self.inbox = bytes(self.inbox[:cut]), self.inbox[cut + 1 :]
             try:
@@ -173,7 +173,7 @@ class ClientSession:
         self.then = then
         assert self.channel is not None
         self.channel.setblocking(True)
-        self.channel.settimeout(5.0)  # it reads whenever no request is under way; only a spoilt one does not
+        self.channel.settimeout(5.0)  # a world reads whenever no request is in progress; only a broken one does not
         try:
             self.channel.sendall(wire.encode(request))
         except OSError:
@@ -194,7 +194,7 @@ class ClientSession:
             return
         self.received += data
         if len(self.received) > wire.MAX_LINE or (self.received.count(b"\n") and self.request is None):
-            self.kill("garbage", "its process wrote what is no answer")
+            self.kill("garbage", "its process wrote something that is not an answer")
             return
         if self.received.endswith(b"\n"):
             self._received()
@@ -206,7 +206,7 @@ class ClientSession:
             if self.request is None or self.then is None or message.get("id") != self.request.get("id"):
                 raise wire.BadLine("an answer to another request")
         except wire.BadLine:
-            self.kill("garbage", "its process wrote what is no answer")
+            self.kill("garbage", "its process wrote something that is not an answer")
             return
         then, self.then = self.then, None
         then(message)
@@ -235,7 +235,7 @@ class ClientSession:
         self._help(lambda: shutil.copytree(folder, target, dirs_exist_ok=True) and None, self._pass_on)
 
     def _help(self, work: Callable[[], Any], then: Callable[[Message], None]) -> None:
-        """Run `work` in a forked process that may read everything, within the request's time; `then` gets an answer of it."""
+        """Run `work` in a forked process that may read everything, within the request's deadline; `then` gets its answer."""
         identity = self.request["id"] if self.request else None
         pid, channel = family.fork(lambda channel: work_for(channel, identity, work))
         self.helpers[pid] = channel
@@ -253,7 +253,7 @@ class ClientSession:
     # How it ends
 
     def look(self, now: float, thorough: bool = True) -> None:
-        """Deadlines; `thorough`: also whether the world lives, and the CPU time that it took for its block."""
+        """Enforce the request's deadline; `thorough`: also check that the world lives, and its CPU time for the block."""
         if self.request is not None and now > self.due:
             seconds = self.request.get("seconds", SECONDS)
             for pid in list(self.helpers):
@@ -270,13 +270,13 @@ class ClientSession:
                 self.kill("deadline", f"no end within {self.request['cpu']:g} s of CPU time")
 
     def kill(self, why: str, text: str) -> None:
-        """End the world; whoever waits for it is told why."""
+        """Kill the world; the current request, if any, is answered with the reason."""
         self.cause = (why, text)
         family.kill_tree(self.pid)
         self._died()
 
     def _died(self, status: int | None = None) -> None:
-        """The world's process has ended or is being killed."""
+        """Clean up after the world's process, which has ended or is being killed, and answer the current request."""
         pid, self.pid = self.pid, 0
         if self.channel is not None:
             self.selector.unregister(self.channel)
@@ -295,6 +295,7 @@ class ClientSession:
         self.fail("infrastructure" if why == "killed" else "world", text, why)
 
     def drop_helper(self, pid: int) -> None:
+        """End a helping process and forget it."""
         channel = self.helpers.pop(pid)
         self.selector.unregister(channel)
         channel.close()
@@ -302,7 +303,7 @@ class ClientSession:
         os.waitpid(pid, 0)
 
     def end(self) -> None:
-        """The client has gone, or the server ends: nothing of this session is left."""
+        """End the session because the client has gone or the server ends: its processes, its files and its connection."""
         self.request = self.then = None
         for pid in list(self.helpers):
             self.drop_helper(pid)
@@ -318,9 +319,11 @@ class ClientSession:
     # What goes out
 
     def reply(self, value: Any) -> None:
+        """Answer the current request with a value."""
         self._answer({"ok": True, "value": value})
 
     def fail(self, kind: str, text: str, why: str = "") -> None:
+        """Answer the current request with an error (kinds: docs/appworld.md)."""
         self._answer({"ok": False, "error": {"kind": kind, "reason": why, "text": text}})
 
     def _answer(self, answer: Message) -> None:
@@ -330,6 +333,7 @@ class ClientSession:
         self._next()
 
     def send(self, message: Message) -> None:
+        """Send a message as soon as the client takes it."""
         self.outbox += wire.encode(message)
         self._flush()
 
@@ -340,6 +344,6 @@ class ClientSession:
         except BlockingIOError:
             pass
         except OSError:
-            self.outbox.clear()  # the client has gone: reading tells so next
+            self.outbox.clear()  # the client has gone, which the next read finds
         if not self.ended:
             self.selector.modify(self.client, READ | WRITE if self.outbox else READ, self)

@@ -1,4 +1,4 @@
-"""Processes that work for a session outside its world: evaluation on the root with the ground truth, synthesized tasks, copies."""
+"""Processes that work for a session outside its world: they evaluate on the root with the ground truth, write tasks, copy files."""
 
 import os
 import signal
@@ -63,7 +63,7 @@ def work_for(channel: socket.socket, identity: Any, work: Callable[[], Any]) -> 
 
 
 def evaluated(full: Path, task: str, experiment: str) -> Message:
-    """The engine's evaluation of what the world left on disk, on the root with the ground truth."""
+    """The engine's evaluation of the files that a world has written, on the root with the ground truth; in a process of its own."""
     from appworld import evaluator, update_root
 
     os.environ["APPWORLD_ROOT"] = str(full)
@@ -87,7 +87,7 @@ def _robust(build: Callable[[Exception], str]) -> Callable[[Exception], str]:
 
 
 def reason(status: int) -> tuple[str, str]:
-    """How a process ended that nobody here ended."""
+    """One word and a sentence for the exit status of a process that the server did not end."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if number == signal.SIGKILL:

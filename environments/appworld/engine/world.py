@@ -10,7 +10,7 @@ from . import code_restrictions
 from .canonical import canonical_diff
 
 MAX_OUTPUT = 20_000
-"""Characters of one block's output that are shown, unless the request says otherwise."""
+"""Most characters of one block's output, unless the request has another limit."""
 CALLS = 1_000
 """API calls of one block (the engine's own limit)."""
 _FAILED = "Execution failed. Traceback:\n"
@@ -18,7 +18,7 @@ _SURROGATES = "replace"
 
 
 def experiment() -> str:
-    """The name under which the engine keeps this process's files."""
+    """The name of the engine's folder for this process's files."""
     return os.environ["COEVOLVE_EXPERIMENT"]
 
 
@@ -44,7 +44,7 @@ def open_world(task_id: str, interactions: int = 1_000, seconds: int = 100) -> A
 
 
 def _nothing(*_args: Any) -> None:
-    """Stands in for what is done once at the end."""
+    """Replaces a method whose work is done once at the end."""
 
 
 def clean(text: str) -> str:
@@ -53,7 +53,7 @@ def clean(text: str) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """At most `limit` characters, with a note of what was left out."""
+    """At most `limit` characters of the text, and a note with the number of those left out."""
     if len(text) <= limit:
         return text
     return f"{text[:limit]}\n[output shortened: {len(text) - limit} of {len(text)} characters left out]"
@@ -61,7 +61,10 @@ def shorten(text: str, limit: int) -> str:
 
 @contextlib.contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Interrupt the code after that much processor time (0: never), unlike the engine's own limit whatever else the machine is doing."""
+    """Raise TimeoutError in the code after that much processor time (0: never).
+
+    The engine's own limit is in wall-clock time, which depends on the load of the machine.
+    """
 
     def interrupt(_number: int, _frame: Any) -> None:
         raise TimeoutError(f"Execution took more than {seconds:g} seconds of processor time.")
@@ -105,10 +108,11 @@ class World:
         return {"output": shorten(output, self.limit), "error": error, "calls": list(calls), "completed": self.completed()}
 
     def completed(self) -> bool:
+        """Whether the task was marked complete."""
         self.world.coevolve_inside = False
         try:
             return bool(self.world.task_completed())
-        except Exception:  # noqa: BLE001 - the code may have spoilt the app that tells; the evaluation sees the rest
+        except Exception:  # noqa: BLE001 - the code may have broken the app that answers; the evaluation finds out
             return False
         finally:
             self.world.coevolve_inside = True
