@@ -10,7 +10,7 @@ from coevolve import Task
 from coevolve.environments.bfcl.decode import Call
 from coevolve.environments.bfcl.environment import Bfcl
 from coevolve.environments.bfcl.episode import BfclEpisode
-from coevolve.environments.bfcl.release import CATEGORIES, RELEASES
+from coevolve.environments.bfcl.release import CATEGORIES, DEFAULT, RELEASES
 from coevolve.environments.bfcl.services import Services
 from coevolve.testing import check_environment
 
@@ -28,7 +28,7 @@ class Partition(Bfcl):
         return ("train", "dev", "test")
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", [DEFAULT, *(pytest.param(name, marks=pytest.mark.nightly) for name in RELEASES if name != DEFAULT)])
 def test_every_ground_truth_passes_in_function_call_mode_and_strictly(release: str, make: Make) -> None:
     bfcl = make(release=release, category="all", mode="fc", strict=True)
     assert len(bfcl.tasks("all")) == 800
