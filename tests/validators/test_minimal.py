@@ -13,7 +13,7 @@ from coevolve.environments.bfcl import assets
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.environments.bfcl.release import DEFAULT, RELEASES
 from coevolve.environments.desk import Desk, DeskOptions
-from coevolve.environments.desk.composing import plan_of
+from coevolve.environments.desk.compose import plan_of
 from coevolve.environments.desk.wording import solve
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
 from coevolve.plugins.validators.minimal import Minimal, MinimalOptions

@@ -1,4 +1,4 @@
-"""From explored steps to a task: find which value came from which lookup, keep what matters, word it."""
+"""Tasks from explored steps: find which lookup gave which value, keep the calls that matter, word a request."""
 
 import random
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from .wording import FRAMES, Node, Plan, intent, solve
 from .world import Refused
 
 _DEEPEST = 4
-"""Calls in one chain that a request can still name in one breath."""
+"""Most calls in one chain of a request that is worded here."""
 _MOST_ROOTS = 2
-"""Things that one request asks for."""
+"""Most things that a request that is worded here asks for."""
 
 
 def plan_of(steps: Sequence[Step]) -> Plan:
     """The plan behind explored steps: its actions, and the lookup that was answered or came last.
 
-    Failed steps and lookups that nothing needs are left out. A value that an earlier lookup gave counts as taken from it.
+    Failed steps and lookups that nothing needs are left out. A value that equals an earlier lookup's result counts as taken from it.
     """
     nodes: list[tuple[Node, str]] = []
     answered: str | None = None
@@ -47,11 +47,14 @@ def _node(action: Action, before: Sequence[tuple[Node, str]]) -> Node:
 
 
 def compose(start: Task, steps: Sequence[Step], task_id: str, query: str | None, longest: int) -> Task | None:
-    """The task that the steps solve from `start`'s beginning; None where there is nothing to ask for or too much to say in one request,
-    where one thing is set twice, where the solution has more than `longest` calls, or where the desk refuses its replay."""
+    """The task that the steps solve from `start`'s beginning.
+
+    Returns None when there is nothing to ask for, when it is too much for a request that is worded here, when one thing is set twice, when
+    the solution has more than `longest` calls, and when the desk refuses its replay.
+    """
     plan = plan_of(steps)
     things = [(root.spec.name, root.entity) for root in plan if root.entity]
-    if not plan or len(set(things)) < len(things) or (query is None and not _sayable(plan)):
+    if not plan or len(set(things)) < len(things) or (query is None and not _fits_a_request(plan)):
         return None
     try:
         solution = solve(plan, seed_of(start))
@@ -63,5 +66,5 @@ def compose(start: Task, steps: Sequence[Step], task_id: str, query: str | None,
     return Task(task_id, start.environment, text, intent(plan), solution, dict(start.payload), Origin("composed", parents=(start.id,)))
 
 
-def _sayable(plan: Plan) -> bool:
+def _fits_a_request(plan: Plan) -> bool:
     return len(plan) <= _MOST_ROOTS and all(root.depth <= _DEEPEST for root in plan)

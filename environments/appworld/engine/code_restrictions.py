@@ -1,18 +1,16 @@
-"""Narrows what the engine lets a policy's code do: fewer modules, no `apis.admin`, every API call noted with its answer.
+"""Restricts a policy's code within the interpreter: fewer modules, no `apis.admin`, and a record of every API call with its answer.
 
-This stops accidents and easy ways to a reward that was not earned. It is no sandbox: the code runs in the interpreter of the simulated
-apps. What the kernel can refuse is refused in `confine.py`.
+This stops accidents and easy ways to an unearned reward. It is not a sandbox: the code runs in the interpreter of the simulated apps.
+`confine.py` has the kernel refuse what it can.
 """
 
 import json
 from collections.abc import Callable
 from typing import Any
 
-from appworld.common import safety_guard
-
 DROPPED_MODULES = ("appworld", "builtins", "csv", "os", "pathlib", "unittest")
 SECRETS = ("access_token", "password", "token", "verification_code", "password_reset_code")
-"""Arguments and fields of answers that are not shown in a recorded call."""
+"""Arguments and fields of answers that are removed from recorded calls."""
 ADMIN = "No app named 'admin' found."
 MAX_CALLS, MAX_ANSWER = 1_000, 20_000
 """Calls recorded for one block, and characters of JSON kept of one answer."""
@@ -24,7 +22,9 @@ Call = list[Any]
 
 
 def tighten() -> None:
-    """Take modules off the engine's list of those that code may import; once in the server, before it forks."""
+    """Take modules off the engine's list of those that code may import; called once in the server, before it forks."""
+    from appworld.common import safety_guard
+
     safety_guard.ALLOWED_MODULE_NAMES -= set(DROPPED_MODULES)
 
 
@@ -38,7 +38,7 @@ def without_secrets(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON holds it; what is too long becomes a text that says so."""
+    """The value as JSON restores it; a value over MAX_ANSWER characters becomes {"shortened": its beginning}."""
     text = _encode(value)
     return _decode(text) if len(text) <= MAX_ANSWER else {"shortened": text[:MAX_ANSWER]}
 
@@ -49,7 +49,7 @@ def _status(message: str) -> int:
 
 
 def watch(world: Any, calls: list[Call]) -> None:
-    """Note the world's API calls in `calls`, refuse the admin app, and take from the shell what no solution needs."""
+    """Record the world's API calls in `calls`, refuse the admin app, and remove from the shell what no solution needs."""
     requester = world.requester
     request: Callable[..., Any] = requester.request
     prepare: Callable[..., Any] = requester.prepare
@@ -57,7 +57,7 @@ def watch(world: Any, calls: list[Call]) -> None:
     def recorded(_app_name: str, _api_name: str, *args: Any, **data: Any) -> Any:
         if _app_name == "admin":
             raise Exception(ADMIN)  # the engine's own class for this
-        if not world.coevolve_inside:  # the engine asks for itself
+        if not world.coevolve_inside:  # a call that the engine makes for itself
             return request(_app_name, _api_name, *args, **data)
         data = {key: value for key, value in data.items() if key not in ("client", "show", "track")}
         given = {key: value for key, value in data.items() if key != "raise_on_failure"}
@@ -80,8 +80,8 @@ def watch(world: Any, calls: list[Call]) -> None:
     requester.request, requester.prepare = recorded, prepared
     dict.pop(world.apis, "admin", None)
     names = world.shell.user_ns
-    shown = names["print"]
-    if "builtins" in getattr(shown, "__globals__", {}):
+    engine_print = names["print"]
+    if "builtins" in getattr(engine_print, "__globals__", {}):
         import builtins
 
         def printed(*args: Any, **kwargs: Any) -> None:

@@ -16,16 +16,19 @@ from typing import IO
 from coevolve import InfrastructureFault, UserError
 
 from . import home
-from .client import Connection, WorldLost
+from .connection import Connection, WorldLost
 
 START_SECONDS = 300.0
 RESTARTS = 5
-"""Deaths of the server that are made good; one more is an infrastructure fault for whoever needs it."""
-_running: "weakref.WeakSet[Worker]" = weakref.WeakSet()
+"""Times that a server that died is started again; one more death is an infrastructure fault."""
+_running: "weakref.WeakSet[ServerProcess]" = weakref.WeakSet()
 
 
 def private_folder() -> Path:
-    """A folder in which only this user can do anything. UserError when there is one of that name that belongs to somebody else."""
+    """The folder for servers' sockets and files, made if missing, which only this user can enter.
+
+    Raises UserError when there is one of that name that others own or can enter.
+    """
     folder = Path(tempfile.gettempdir()) / f"coevolve-appworld-{os.getuid()}"
     if "memory" in str(folder) or len(str(folder)) > 70:  # the engine misreads the word; a socket's path has about 100 bytes
         folder = Path("/tmp") / folder.name
@@ -36,8 +39,8 @@ def private_folder() -> Path:
     return folder
 
 
-class Worker:
-    """Starts `command` + [RUN, SOURCE] and connects to RUN/socket."""
+class ServerProcess:
+    """The server's process: `command` with a new private folder RUN and the data root `source`, listening on RUN/socket. Thread-safe."""
 
     def __init__(self, command: list[str], source: Path, arguments: tuple[str, ...] = ()) -> None:
         self._command, self._source, self._arguments = command, source, arguments
@@ -45,22 +48,25 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._run: Path | None = None
         self._log: IO[bytes] | None = None
-        self._said = ""
+        self._last_output = ""
         self._ready = False
         self._deaths = 0
         self._owner = os.getpid()
         _running.add(self)
 
     def connect(self) -> Connection:
-        """A new connection. Waits for the server to be ready; InfrastructureFault when it cannot be had."""
+        """A new connection, once the server is ready; it is started, or started again, if need be.
+
+        Raises InfrastructureFault after START_SECONDS, and when the server has died more than RESTARTS times.
+        """
         with self._lock:
             deadline = time.monotonic() + START_SECONDS
             while time.monotonic() < deadline:
-                process, run = self._have()
+                process, run = self._running_server()
                 try:
                     connection = Connection(run / "socket")
                 except WorldLost:
-                    if process.poll() is None and self._ready:  # it does not answer although it runs: it hangs
+                    if process.poll() is None and self._ready:  # it runs and does not answer: it hangs
                         self._end(process)
                     else:
                         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -70,7 +76,7 @@ class Worker:
                 return connection
         raise InfrastructureFault(f"AppWorld's server was not ready within {START_SECONDS:g} s{self._last_words()}")
 
-    def _have(self) -> tuple[subprocess.Popen[bytes], Path]:
+    def _running_server(self) -> tuple[subprocess.Popen[bytes], Path]:
         if self._owner != os.getpid():
             raise InfrastructureFault("AppWorld's server belongs to another process; make a new environment after a fork")
         if self._process is not None and self._process.poll() is not None:
@@ -101,19 +107,19 @@ class Worker:
         if self._log is not None:
             end = self._log.seek(0, os.SEEK_END)
             self._log.seek(max(0, end - 2_000))
-            self._said = self._log.read().decode("utf-8", "replace")
-        line = next((line for line in reversed(self._said.splitlines()) if line.strip()), "it said nothing")
+            self._last_output = self._log.read().decode("utf-8", "replace")
+        line = next((line for line in reversed(self._last_output.splitlines()) if line.strip()), "it wrote nothing")
         return f" ({line.strip()})"
 
     def stop(self) -> None:
-        """End the server and everything below it; a later `connect` starts a new one."""
+        """End the server and all its worlds; a later `connect` starts a new one."""
         with self._lock:
             if self._process is not None and self._owner == os.getpid():
                 self._end(self._process)
                 self._clear()
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """Closing its standard input asks it to end; SIGKILL makes it, and its worlds die with it."""
+        """Close its standard input, which asks it to end, and kill it when it does not; its worlds die with it."""
         if process.stdin is not None:
             with contextlib.suppress(OSError):
                 process.stdin.close()
@@ -139,13 +145,13 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """The server's process, while there is one."""
+        """The server's process id; None when it is not running."""
         return self._process.pid if self._process is not None else None
 
 
-def engine_worker(source: Path, kernel: bool = True) -> Worker:
-    """A worker of the installed engine over the data root `source`."""
-    return Worker(home.engine_command("server"), source, () if kernel else ("--no-kernel",))
+def engine_server(source: Path, kernel: bool = True) -> ServerProcess:
+    """A server with the installed engine over the data root `source`; `kernel`: confine worlds with Landlock and seccomp."""
+    return ServerProcess(home.engine_command("server"), source, () if kernel else ("--no-kernel",))
 
 
 @atexit.register

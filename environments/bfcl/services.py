@@ -1,8 +1,8 @@
-"""The services of one episode: calls in, results as the official executor words them. The episode owns everything that it touches.
+"""The simulated services of one episode: calls in, results in the official executor's words. Nothing is shared between episodes.
 
-A world is loaded once a scenario, then copied by pickling our own objects (about a tenth of loading it anew). Unlike the official executor
-it evaluates nothing, keeps nothing in module globals, copies arguments that the services would keep, and gives a function with
-a list as its default a fresh list each time.
+Services are loaded once a scenario, then copied by pickling our own objects, which takes about a tenth of the time. Unlike the official
+executor, this one evaluates no text, keeps nothing in module globals, copies arguments that the services would keep, and gives a function
+whose default is a list a fresh list each time.
 """
 
 import copy
@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import frozen
 
-from . import guards
+from . import call_bounds
 from .apis import Apis
 from .decode import Call
 
@@ -24,8 +24,8 @@ _STATELESS = frozenset({"MathAPI"})
 
 
 @frozen
-class Result:
-    """`text` is what the agent sees, `error` what went wrong (None: nothing)."""
+class CallResult:
+    """The result of a call: `text` is what the agent sees, `error` what went wrong (None: nothing), `encoded` the value as JSON."""
 
     text: str
     error: str | None = None
@@ -33,17 +33,17 @@ class Result:
 
     @property
     def value(self) -> Any:
-        """The JSON value behind the text; a copy, made when it is asked for: a scorer needs none."""
+        """The JSON value of the result; decoded at each access, since a scorer does not need it."""
         return json.loads(self.encoded, parse_constant=str)
 
 
-def fault(text: str) -> Result:
-    """An error that the services themselves do not report."""
-    return Result(text, text)
+def fault(text: str) -> CallResult:
+    """The result of a call that is refused before it reaches a service."""
+    return CallResult(text, text)
 
 
-class World:
-    """Instances of a task's involved classes."""
+class Services:
+    """Instances of a task's involved classes, by class; for one thread at a time."""
 
     def __init__(self, apis: Apis, saved: bytes) -> None:
         self._apis = apis
@@ -51,21 +51,22 @@ class World:
         self.load(saved)
 
     def save(self) -> bytes:
+        """The state of all instances, for `load`."""
         return pickle.dumps(self.instances, pickle.HIGHEST_PROTOCOL)
 
     def load(self, saved: bytes) -> None:
-        """Go back to what `save` gave; only ever called with what this process wrote itself."""
+        """Restore the state that `save` returned. It is unpickled, so pass only bytes that this process wrote itself."""
         self.instances = pickle.loads(saved)
 
     def public(self) -> dict[str, dict[str, Any]]:
-        """What the score looks at: all public attributes of the instances, by class. Live objects."""
+        """All public attributes of the instances, by class: what the score compares. Live objects, not to be changed."""
         return {
             owner: {name: value for name, value in vars(instance).items() if not name.startswith("_")}
             for owner, instance in self.instances.items()
         }
 
-    def execute(self, call: Call) -> Result:
-        """Carry out one call. Never raises on account of the call."""
+    def execute(self, call: Call) -> CallResult:
+        """Carry out one call. An error of the call is part of the result, never raised."""
         try:
             return _result(self._run(call))
         except Exception as error:  # noqa: BLE001 - the benchmark shows every error of a call to the agent
@@ -75,30 +76,30 @@ class World:
     def _run(self, call: Call) -> Any:
         method = call.name.split(".")[1] if "." in call.name else call.name
         if method in _FORBIDDEN:
-            raise guards.Refusal(f"Function call {method} is not allowed.")
+            raise call_bounds.CallRefused(f"Function call {method} is not allowed.")
         function = self._apis.functions.get(call.name)
         if function is None or function.owner not in self.instances:
-            raise guards.Refusal(f"name '{call.name.split('.')[0]}' is not defined")
+            raise call_bounds.CallRefused(f"name '{call.name.split('.')[0]}' is not defined")
         if call.refusal is not None:
-            raise guards.Refusal(call.refusal)
-        guards.check_literals(call.arguments)
+            raise call_bounds.CallRefused(call.refusal)
+        call_bounds.check_literals(call.arguments)
         arguments = copy.deepcopy({**function.mutable, **call.arguments})
-        return guards.run(self.instances[function.owner], call.name, arguments)
+        return call_bounds.run(self.instances[function.owner], call.name, arguments)
 
 
-def _result(value: Any) -> Result:
-    """The official wording: a string as it is, a dictionary as JSON where that works, anything else as Python writes it."""
+def _result(value: Any) -> CallResult:
+    """The result in the official wording: a string as it is, a dictionary as JSON when possible, anything else as Python writes it."""
     if isinstance(value, str):
-        return Result(value, None, json.dumps(value))
+        return CallResult(value, None, json.dumps(value))
     try:
         encoded = json.dumps(value)
     except (TypeError, ValueError):
-        return Result(str(value), failure(str(value)), json.dumps(str(value)))
-    return Result(encoded if isinstance(value, dict) else str(value), failure(value), encoded)
+        return CallResult(str(value), failure(str(value)), json.dumps(str(value)))
+    return CallResult(encoded if isinstance(value, dict) else str(value), failure(value), encoded)
 
 
 def failure(value: Any) -> str | None:
-    """The error in a result: services report theirs as {"error": ...}, some of them in a list."""
+    """The error in a result, None when there is none: services report errors as {"error": ...}, some of them in a list."""
     if isinstance(value, list | tuple) and len(value) == 1:
         value = value[0]
     if isinstance(value, dict) and "error" in value:
@@ -108,7 +109,7 @@ def failure(value: Any) -> str | None:
 
 @frozen
 class Start:
-    """What a world begins with. Hashable: worlds and references are kept by it."""
+    """The initial state of services. Hashable, since initial states and references are cached by it."""
 
     classes: tuple[str, ...]
     config: str
@@ -118,6 +119,7 @@ class Start:
 
     @classmethod
     def of(cls, payload: Mapping[str, Any]) -> "Start":
+        """The initial state of a task with this payload."""
         long_context = payload["category"] == "long_context"
         return cls(tuple(payload["involved_classes"]), json.dumps(payload["initial_config"]), long_context)
 
@@ -133,6 +135,6 @@ def _initial(apis: Apis, start: Start) -> bytes:
     return pickle.dumps(instances, pickle.HIGHEST_PROTOCOL)
 
 
-def fresh(apis: Apis, start: Start) -> World:
-    """A world in a task's initial state."""
-    return World(apis, _initial(apis, start))
+def fresh(apis: Apis, start: Start) -> Services:
+    """Services in a task's initial state."""
+    return Services(apis, _initial(apis, start))

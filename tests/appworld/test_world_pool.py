@@ -1,4 +1,4 @@
-"""Worlds over a fake server: lost ones come back, ended ones are told, room is kept, nothing is left."""
+"""WorldPool over a fake server: lost ones come back, ended ones are told, room is kept, nothing is left."""
 
 import sys
 import threading
@@ -8,52 +8,52 @@ from pathlib import Path
 import pytest
 
 from coevolve import InfrastructureFault, Task
-from coevolve.environments.appworld import client
-from coevolve.environments.appworld.client import EngineError, WorldEnded
-from coevolve.environments.appworld.worker import RESTARTS, Worker, private_folder
-from coevolve.environments.appworld.worlds import RECOVERIES, Limits, Worlds, engine_id, located, room
+from coevolve.environments.appworld import connection
+from coevolve.environments.appworld.connection import EngineError, WorldEnded
+from coevolve.environments.appworld.server_process import RESTARTS, ServerProcess, private_folder
+from coevolve.environments.appworld.world_pool import RECOVERIES, WorldLimits, WorldPool, engine_id, located, room
 
-LIMITS = Limits(block_seconds=1.0, wall_seconds=1.0, memory=64, output=100, interactions=5, worlds=2)
+LIMITS = WorldLimits(block_seconds=1.0, wall_seconds=1.0, memory=64, output=100, interactions=5, worlds=2)
 TASK = Task("a_1", "appworld", "Do it.")
 
 
 @pytest.fixture
-def worlds(tmp_path: Path) -> Iterator[Worlds]:
-    worker = Worker([sys.executable, str(Path(__file__).with_name("fake_server.py"))], tmp_path)
-    made = Worlds(worker, tmp_path, LIMITS)
+def worlds(tmp_path: Path) -> Iterator[WorldPool]:
+    worker = ServerProcess([sys.executable, str(Path(__file__).with_name("fake_server.py"))], tmp_path)
+    made = WorldPool(worker, tmp_path, LIMITS)
     yield made
     made.close()
     assert worker.pid is None
 
 
-def opened(worlds: Worlds) -> int:
+def opened(worlds: WorldPool) -> int:
     return len((worlds.root / "opened").read_text().splitlines())
 
 
-def test_blocks_run_in_one_world(worlds: Worlds) -> None:
+def test_blocks_run_in_one_world(worlds: WorldPool) -> None:
     world = worlds.open(TASK)
     assert [world.execute(code)["output"] for code in ("a", "b")] == ["1 a", "2 b"]
     assert world.diff() == ["a", "b"]
     assert opened(worlds) == 1
 
 
-def test_a_dead_server_is_started_again_and_the_world_replayed(worlds: Worlds) -> None:
+def test_a_dead_server_is_started_again_and_the_world_replayed(worlds: WorldPool) -> None:
     world = worlds.open(TASK)
     world.execute("a")
-    before = worlds.worker.pid
+    before = worlds.server.pid
     assert world.execute("die once")["output"] == "2 die once"
-    assert worlds.worker.pid != before
+    assert worlds.server.pid != before
     assert world.diff() == ["a", "die once"]
 
 
-def test_a_block_that_takes_the_server_down_time_and_again_is_an_infrastructure_fault(worlds: Worlds) -> None:
+def test_a_block_that_takes_the_server_down_time_and_again_is_an_infrastructure_fault(worlds: WorldPool) -> None:
     world = worlds.open(TASK)
     with pytest.raises(InfrastructureFault, match=f"lost {RECOVERIES + 1} times"):
         world.execute("die")
     assert world.execute("a")["output"] == "1 a", "what failed is not part of the world"
 
 
-def test_a_server_that_keeps_dying_is_given_up(worlds: Worlds) -> None:
+def test_a_server_that_keeps_dying_is_given_up(worlds: WorldPool) -> None:
     world = worlds.open(TASK)
     for _ in range((RESTARTS + 1) // (RECOVERIES + 1)):
         with pytest.raises(InfrastructureFault):
@@ -62,7 +62,7 @@ def test_a_server_that_keeps_dying_is_given_up(worlds: Worlds) -> None:
         world.execute("a")
 
 
-def test_a_killed_world_is_made_again_and_then_its_code_is_blamed(worlds: Worlds) -> None:
+def test_a_killed_world_is_made_again_and_then_its_code_is_blamed(worlds: WorldPool) -> None:
     world = worlds.open(TASK)
     with pytest.raises(WorldEnded) as caught:
         world.execute("lose")
@@ -71,34 +71,34 @@ def test_a_killed_world_is_made_again_and_then_its_code_is_blamed(worlds: Worlds
 
 
 @pytest.mark.parametrize(("code", "error"), [("end", WorldEnded), ("raise", EngineError)])
-def test_what_the_code_did_is_told_and_not_tried_again(worlds: Worlds, code: str, error: type[Exception]) -> None:
+def test_what_the_code_did_is_told_and_not_tried_again(worlds: WorldPool, code: str, error: type[Exception]) -> None:
     world = worlds.open(TASK)
     with pytest.raises(error):
         world.execute(code)
     assert opened(worlds) == 1
 
 
-def test_no_answer_and_rubbish_are_infrastructure_faults(worlds: Worlds, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "GRACE", -2.9)
+def test_no_answer_and_rubbish_are_infrastructure_faults(worlds: WorldPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "GRACE", -2.9)
     world = worlds.open(TASK)
     for code in ("hang", "rubbish"):
         with pytest.raises(InfrastructureFault):
             world.execute(code)
 
 
-def test_an_unknown_task_is_the_callers_error(worlds: Worlds) -> None:
+def test_an_unknown_task_is_the_callers_error(worlds: WorldPool) -> None:
     with pytest.raises(ValueError, match="open"):
         worlds.open(Task("unknown", "appworld", "?"))
     assert worlds.open(TASK).execute("a")["output"] == "1 a", "its place is free again"
 
 
-def test_another_protocol_is_refused(worlds: Worlds) -> None:
+def test_another_protocol_is_refused(worlds: WorldPool) -> None:
     (worlds.root / "protocol").write_text("2")
     with pytest.raises(InfrastructureFault, match="protocol 2"):
         worlds.open(TASK)
 
 
-def test_more_worlds_than_there_is_room_for_are_parked_and_replayed(worlds: Worlds) -> None:
+def test_more_worlds_than_there_is_room_for_are_parked_and_replayed(worlds: WorldPool) -> None:
     made = [worlds.open(TASK) for _ in range(5)]
     for text in ("a", "b"):
         for number, world in enumerate(made):
@@ -107,7 +107,7 @@ def test_more_worlds_than_there_is_room_for_are_parked_and_replayed(worlds: Worl
     assert sum(world.connection is not None for world in made) <= LIMITS.worlds
 
 
-def test_worlds_are_used_from_many_threads(worlds: Worlds) -> None:
+def test_worlds_are_used_from_many_threads(worlds: WorldPool) -> None:
     found: list[list[str]] = []
 
     def live(number: int) -> None:
@@ -125,7 +125,7 @@ def test_worlds_are_used_from_many_threads(worlds: Worlds) -> None:
     assert sorted(found) == [[f"{n}.{turn}" for turn in range(4)] for n in range(8)]
 
 
-def test_a_world_goes_back_to_any_of_its_pasts(worlds: Worlds) -> None:
+def test_a_world_goes_back_to_any_of_its_pasts(worlds: WorldPool) -> None:
     world = worlds.open(TASK)
     world.execute("a")
     past = world.blocks
@@ -136,13 +136,13 @@ def test_a_world_goes_back_to_any_of_its_pasts(worlds: Worlds) -> None:
     assert world.diff() == ["a", "c"]
 
 
-def test_a_trace_needs_no_world_of_ones_own(worlds: Worlds) -> None:
+def test_a_trace_needs_no_world_of_ones_own(worlds: WorldPool) -> None:
     found: object = worlds.trace(TASK, ["a", "b"])
     assert found == ["a", "b"]
 
 
 def test_nothing_is_left_of_a_server(tmp_path: Path) -> None:
-    worker = Worker([sys.executable, str(Path(__file__).with_name("fake_server.py"))], tmp_path)
+    worker = ServerProcess([sys.executable, str(Path(__file__).with_name("fake_server.py"))], tmp_path)
     worker.connect().close()
     process, run = worker._process, worker._run
     assert process is not None and run is not None and run.parent == private_folder() and (run / "socket").exists()

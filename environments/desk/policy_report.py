@@ -1,12 +1,12 @@
-"""How a policy does on the desk, by the number of weak links that a task needs. A check for its makers; runs are scored by the loop."""
+"""A policy's success on the desk by the number of weak links that a task needs, for whoever trains the shipped policy."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from coevolve import Message, Step, Task
+from coevolve import Message, Task, perform
 
-from .composing import plan_of
+from .compose import plan_of
 from .demonstrations import Habit, links_of
 from .environment import Desk, DeskOptions
 from .episode import DeskEpisode
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 LONGEST = 14
-"""Tokens in a completion."""
+"""Most tokens in a completion."""
 
 
 def successes(
     model: "LlamaForCausalLM", tokenizer: "PreTrainedTokenizerFast", desk: Desk, tasks: Sequence[Task], sampled: bool = False
 ) -> list[float]:
-    """The score of one rollout of each task, greedy or sampled at temperature 1 (seed torch first)."""
+    """The score of one rollout of each task, in [0, 1]; greedy, or sampled at temperature 1 (seed torch before)."""
     import torch
 
     episodes = [desk.open(task) for task in tasks]
@@ -48,14 +48,13 @@ def _advance(episode: DeskEpisode, texts: list[str], i: int, text: str) -> bool:
 
 def weak_in(desk: Desk, task: Task, habits: Mapping[tuple[str, str], Habit]) -> int:
     """How many weak links the task's solution needs."""
-    episode, steps = desk.open(task), list[Step]()
-    for text in desk.script(task.solution):
-        steps.extend(episode.step(text).steps)
+    with desk.open(task) as episode:
+        steps = [step for seen in perform(episode, desk.script(task.solution)) for step in seen.steps]
     return sum(link in habits for link in links_of(plan_of(steps)))
 
 
 def report(model: "LlamaForCausalLM", tokenizer: "PreTrainedTokenizerFast", habits: Mapping[tuple[str, str], Habit]) -> str:
-    """Greedy and sampled success on "train", "dev" and "test", in all and by number of weak links."""
+    """Greedy and sampled success on "train", "dev" and "test", overall and by number of weak links; one line each."""
     import torch
 
     torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""What is missing in a data root, and the engine's own verification of it."""
+"""Checks of a data root: missing files, and the engine's own verification."""
 
 import json
 import re
@@ -20,7 +20,7 @@ VERIFY_SECONDS = 3_600.0
 
 
 def task_ids(root: Path, split: str) -> tuple[str, ...]:
-    """Ids of a split's tasks in their order; empty for a split that is not there."""
+    """Ids of a split's tasks, in the benchmark's order; empty when the data lacks the split."""
     file = root / "data" / "datasets" / f"{split}.txt"
     if not file.is_file():
         return ()
@@ -28,7 +28,7 @@ def task_ids(root: Path, split: str) -> tuple[str, ...]:
 
 
 def lacking(root: Path) -> list[str]:
-    """Files that the engine needs and `root` does not have, and versions that do not fit; the engine itself would only warn."""
+    """One line for each file that the engine needs and `root` lacks, and for each wrong version; the engine itself would only warn."""
     return list(_lacking(root / "data"))
 
 
@@ -62,9 +62,9 @@ def _lacking_in_task(task: Path, databases: set[str]) -> Iterator[str]:
 
 
 def verify(root: Path) -> dict[str, Any]:
-    """Run the engine's own verification: every reference solution of train and dev is carried out and scored.
+    """Run the engine's own verification, which carries out and scores every reference solution of train and dev.
 
-    Returns {"passed": n, "total": n}; UserError when one fails.
+    Returns {"passed": n, "total": n}. Raises UserError when a solution fails, or after VERIFY_SECONDS.
     """
     # Unbuffered, because it ends without flushing what it printed.
     command = [str(home.python()), "-I", "-B", "-u", "-m", "appworld.cli", "verify", "tasks"]

@@ -1,7 +1,7 @@
-"""Many worlds at once under a memory rule; worlds are parked, replayed and recovered without anybody noticing.
+"""The pool of worlds: as many at once as memory allows. Parking, replay and recovery are invisible to episodes.
 
-A world is a function of its task and of the blocks that ran in it (the engine freezes clock and random numbers), so a world that was
-parked to make room, or lost because the server died, is made again by running its blocks in a fresh fork.
+A world is a function of its task and of the blocks that ran in it (the engine freezes clock and random numbers). So a world that was
+parked to make room, or lost because the server died, is restored by running its blocks in a fresh fork.
 """
 
 import contextlib
@@ -19,27 +19,27 @@ from attrs import frozen
 
 from coevolve import InfrastructureFault, Task
 
-from .client import Connection, EngineError, WorldEnded, WorldLost
+from .connection import Connection, EngineError, WorldEnded, WorldLost
 from .reference import resolved
-from .worker import Worker
+from .server_process import ServerProcess
 
 RECOVERIES = 2
-"""Times that a lost world is made again within one operation."""
+"""Times that a lost world is restored within one operation."""
 OPEN_SECONDS = 60.0
 SCORE_SECONDS = 60.0
 ROOM_SECONDS = 120.0
-"""Seconds to wait for room for one more world."""
+"""Seconds to wait for a free place in the pool."""
 LATER = 2.0
-"""Seconds after the engine's own interruption when a block's process is killed."""
+"""Seconds between the engine's own interruption of a block and the kill of its process."""
 MIB = 2**20
 PRIVATE = 64 * MIB
 """Measured private memory of a world over a small database."""
 
 
 @frozen
-class Limits:
-    """What worlds get: seconds of processor and of the clock for a block, MiB of memory, characters of output, blocks an episode, worlds
-    at once (0: by memory)."""
+class WorldLimits:
+    """Limits of every world: seconds of processor time and of wall clock for a block, MiB of memory, characters of output, blocks an
+    episode; and the number of worlds at once (0: by memory)."""
 
     block_seconds: float
     wall_seconds: float
@@ -50,7 +50,10 @@ class Limits:
 
 
 def room(root: Path, wanted: int) -> int:
-    """Worlds at once: `wanted`, or as many as fit into half of the free memory, at the base databases' size twice for each."""
+    """How many worlds may be open at once: `wanted` if not 0, else as many as fit into half of the free memory (1 to 256).
+
+    A world is counted as PRIVATE bytes and twice the size of the base databases.
+    """
     if wanted:
         return wanted
     size = sum(file.stat().st_size for file in (root / "data" / "base_dbs").glob("*.db"))
@@ -71,7 +74,7 @@ def engine_id(task: Task) -> str:
 
 
 def located(task: Task) -> dict[str, Any]:
-    """What the server must be told to find a task, or to make a synthesized one."""
+    """The fields of a request that name a task, with the content of a synthesized one."""
     fields: dict[str, Any] = {"task": engine_id(task)}
     if "start" in task.payload:
         payload = task.payload
@@ -84,28 +87,34 @@ def located(task: Task) -> dict[str, Any]:
     return fields
 
 
-class Worlds:
-    """All worlds over one data root. `root` holds the user's data, ground truth too: nothing of it is given to a world."""
+class WorldPool:
+    """All worlds over one data root; thread-safe. `root` holds the user's data with the ground truth, of which no world gets anything."""
 
-    def __init__(self, worker: Worker, root: Path, limits: Limits) -> None:
-        self.worker, self.root, self.limits = worker, root, limits
+    def __init__(self, server: ServerProcess, root: Path, limits: WorldLimits) -> None:
+        self.server, self.root, self.limits = server, root, limits
         self.room = room(root, limits.worlds)
-        self._live: OrderedDict[int, World] = OrderedDict()
+        self._live: OrderedDict[int, WorldHandle] = OrderedDict()
         self._freed = threading.Condition()
 
-    def open(self, task: Task) -> "World":
-        """A world of the task, forked now. LookupError for a task that is not in the data."""
-        world = World(self, located(task))
+    def open(self, task: Task) -> "WorldHandle":
+        """A new world of the task, forked now.
+
+        Raises ValueError for a task that is not in the data, InfrastructureFault when there is no room or no server.
+        """
+        world = WorldHandle(self, located(task))
         world.start()
         return world
 
     def trace(self, task: Task, code: Sequence[str], seconds: float | None = None) -> dict[str, Any]:
-        """Run blocks in a fresh world and tell everything about it (engine/synthesize.py). WorldEnded when they end it."""
+        """Run blocks in a fresh world, within `seconds` if given, and return the report of `engine/synthesize.py`: trace.
+
+        Raises WorldEnded when the code ends its world, InfrastructureFault when the world is lost RECOVERIES + 1 times.
+        """
         limit = seconds or OPEN_SECONDS + self.limits.wall_seconds * len(code)
         blocks = [resolved(self.root, block) for block in code]
         for _ in range(RECOVERIES + 1):
             with self._passing():
-                connection = self.worker.connect()
+                connection = self.server.connect()
                 try:
                     found: dict[str, Any] = connection.ask("trace", limit, **located(task), code=blocks, memory=self.limits.memory)
                     return found
@@ -117,20 +126,23 @@ class Worlds:
 
     @contextlib.contextmanager
     def _passing(self) -> Iterator[None]:
-        guest = World(self, {})
+        guest = WorldHandle(self, {})
         self.enter(guest)
         try:
             yield
         finally:
             self.leave(guest)
 
-    def enter(self, world: "World") -> None:
-        """Take a place for `world`; parks the world that was idle the longest when there is none."""
+    def enter(self, world: "WorldHandle") -> None:
+        """Take a place in the pool for `world`; when none is free, park the world that has been idle the longest.
+
+        Raises InfrastructureFault when no world becomes idle within ROOM_SECONDS.
+        """
         deadline = time.monotonic() + ROOM_SECONDS
         with self._freed:
             while len(self._live) >= self.room:
                 if (idle := self._idle()) is not None:
-                    idle.parked()
+                    idle.park()
                     del self._live[id(idle)]
                 elif time.monotonic() >= deadline:
                     raise InfrastructureFault(f"no room for one more world within {ROOM_SECONDS:g} s ({self.room} are at work)")
@@ -138,16 +150,17 @@ class Worlds:
                     self._freed.wait(0.25)
             self._live[id(world)] = world
 
-    def _idle(self) -> "World | None":
+    def _idle(self) -> "WorldHandle | None":
         return next((world for world in self._live.values() if world.connection is not None and world.lock.acquire(blocking=False)), None)
 
-    def leave(self, world: "World") -> None:
+    def leave(self, world: "WorldHandle") -> None:
+        """Free the place of `world`."""
         with self._freed:
             self._live.pop(id(world), None)
             self._freed.notify()
 
-    def used(self, world: "World") -> None:
-        """The world has just been used, and can be parked now."""
+    def used(self, world: "WorldHandle") -> None:
+        """Note that the world has just been used; it may be parked now."""
         with self._freed:
             if id(world) in self._live:
                 self._live.move_to_end(id(world))
@@ -159,13 +172,16 @@ class Worlds:
             live = list(self._live.values())
         for world in live:
             world.close()
-        self.worker.stop()
+        self.server.stop()
 
 
-class World:
-    """One task's world and the blocks that ran in it."""
+class WorldHandle:
+    """One task's world: the blocks that ran in it, and a connection to its process while it has one. Thread-safe.
 
-    def __init__(self, worlds: Worlds, task: Mapping[str, Any]) -> None:
+    Operations raise InfrastructureFault when the world is lost RECOVERIES + 1 times, and EngineError when the engine raises.
+    """
+
+    def __init__(self, worlds: WorldPool, task: Mapping[str, Any]) -> None:
         self.worlds, self.task = worlds, task
         self.blocks: tuple[str, ...] = ()
         self.about: dict[str, Any] = {}
@@ -174,10 +190,11 @@ class World:
         """Held during every operation; a world whose lock is free is idle and may be parked."""
 
     def start(self) -> None:
+        """Open the world now, which fills `about`."""
         self._do(lambda _: None)
 
     def execute(self, code: str) -> dict[str, Any]:
-        """Run a block: {"output", "error", "calls", "completed"}. WorldEnded when it ends the world."""
+        """Run a block and return {"output", "error", "calls", "completed"}. Raises WorldEnded when the block ends the world."""
         found: dict[str, Any] = self._do(lambda connection: self._run(connection, code), blamed=True)
         self.blocks += (code,)
         return found
@@ -187,7 +204,7 @@ class World:
         return connection.ask("execute", limits.wall_seconds + LATER, code=code, cpu=limits.block_seconds)
 
     def diff(self) -> Any:
-        """The canonical difference to the world's beginning."""
+        """The canonical difference between the world's beginning and now."""
         return self._do(lambda connection: connection.ask("diff", SCORE_SECONDS))
 
     def score(self) -> dict[str, Any]:
@@ -200,22 +217,23 @@ class World:
         self._do(lambda connection: connection.ask("export", SCORE_SECONDS, to=str(folder)))
 
     def rewind(self, blocks: tuple[str, ...]) -> None:
-        """Be the world in which exactly `blocks` ran."""
+        """Become the world in which exactly `blocks` ran, by replay with the next operation."""
         with self.lock:
             if blocks != self.blocks:
                 self.blocks = blocks
                 self._hang_up()
 
     def refresh(self) -> None:
-        """Be made anew, by replay, with the next operation."""
+        """End the world's process; the next operation restores the world by replay."""
         with self.lock:
             self._hang_up()
 
     def close(self) -> None:
+        """End the world's process."""
         self.refresh()
 
-    def parked(self) -> None:
-        """Make room: the caller has taken `lock` and takes this world off its list."""
+    def park(self) -> None:
+        """End the world's process to make room. The caller holds `lock`, which is released here, and frees the place."""
         try:
             if self.connection is not None:
                 self.connection.close()
@@ -224,8 +242,8 @@ class World:
             self.lock.release()
 
     def _do(self, operation: Callable[[Connection], Any], blamed: bool = False) -> Any:
-        """Carry out one operation, making the world again when it is lost. `blamed`: the operation runs new code, and a world that is
-        killed at it time and again while the server lives was ended by that code."""
+        """Carry out one operation, and restore the world when it is lost. `blamed`: the operation runs new code, and a world that is killed
+        at it every time while the server lives was ended by that code."""
         try:
             with self.lock:
                 return self._carry_out(operation, blamed)
@@ -236,7 +254,7 @@ class World:
         lost: WorldLost | None = None
         for _ in range(RECOVERIES + 1):
             try:
-                return operation(self._have())
+                return operation(self._connected())
             except WorldLost as error:
                 self._hang_up()
                 lost = error
@@ -248,12 +266,12 @@ class World:
             raise WorldEnded("killed", f"{lost}, {RECOVERIES + 1} times at the same block")
         raise InfrastructureFault(f"a world was lost {RECOVERIES + 1} times: {lost}")
 
-    def _have(self) -> Connection:
-        """The connection to the world, which is opened and brought to where it was if need be."""
+    def _connected(self) -> Connection:
+        """The connection to the world, which is first opened and replayed if need be."""
         if self.connection is None:
             self.worlds.enter(self)
             try:
-                connection = self.worlds.worker.connect()
+                connection = self.worlds.server.connect()
             except BaseException:
                 self.worlds.leave(self)
                 raise
@@ -276,7 +294,7 @@ class World:
             raise
         except WorldEnded as error:
             self._hang_up()
-            raise InfrastructureFault(f"a world cannot be brought back to where it was: {error}") from error
+            raise InfrastructureFault(f"a world cannot be restored by replay: {error}") from error
 
     def _hang_up(self) -> None:
         if self.connection is not None:

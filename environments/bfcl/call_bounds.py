@@ -1,7 +1,7 @@
-"""Bounds on single calls, so that every one of them returns soon; a thread cannot be stopped from outside.
+"""Bounds on single calls, so that every call returns soon: a thread cannot be stopped from outside.
 
-Where the benchmark's own result is known without the work (a power that cannot be written out, a rounding to 10^9 places), that result is
-given; otherwise the call is refused with an error result.
+When the benchmark's own result is known without the work (a power that cannot be written out, a rounding to 10^9 places), the call returns
+that result; otherwise it is refused with an error result.
 """
 
 import decimal
@@ -11,7 +11,7 @@ from copy import deepcopy
 from typing import Any
 
 MAX_PRECISION = 1_000
-"""Digits that logarithm and square_root may be asked for."""
+"""Most digits of precision that logarithm and square_root accept."""
 MAX_TREE_NODES = 5_000
 MAX_TREE_DEPTH = 64
 MAX_TREE_TEXT = 1_000_000
@@ -24,12 +24,12 @@ _POWER_BITS = 100_000
 _ROUND_PLACES = 5_000
 
 
-class Refusal(Exception):
-    """The call is not executed, or was undone; the message is the error that the agent sees."""
+class CallRefused(Exception):
+    """The call was not executed, or was undone; the message is the error that the agent sees."""
 
 
 def check_literals(arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments that are too large; they may come from a stored task and not from `decode`."""
+    """Raise CallRefused for arguments that are too large; they may come from a stored task rather than from `decode`."""
     stack: list[tuple[Any, int]] = [(value, 1) for value in arguments.values()]
     nodes, text = 0, 0
     while stack:
@@ -42,13 +42,13 @@ def check_literals(arguments: Mapping[str, Any]) -> None:
         elif isinstance(value, dict):
             stack.extend((inner, depth + 1) for pair in value.items() for inner in pair)
         elif isinstance(value, int) and value.bit_length() > 14_284:
-            raise Refusal("an integer that is too long")
+            raise CallRefused("an integer that is too long")
         if nodes > MAX_LITERAL_NODES or depth > MAX_LITERAL_DEPTH or text > MAX_LITERAL_TEXT:
-            raise Refusal("arguments that are too large")
+            raise CallRefused("arguments that are too large")
 
 
 def run(instance: Any, name: str, arguments: dict[str, Any]) -> Any:
-    """Call a method of a simulator within bounds. Refusal, or whatever the method raises."""
+    """Call a method of a simulator within bounds. Raises CallRefused, and whatever the method raises."""
     return _GUARDS.get(name, _plain)(instance, name, arguments)
 
 
@@ -60,7 +60,7 @@ def _power(instance: Any, name: str, arguments: dict[str, Any]) -> Any:
     base, exponent = arguments.get("base"), arguments.get("exponent")
     if isinstance(base, int) and isinstance(exponent, int) and abs(base) > 1 and base.bit_length() * exponent > _POWER_BITS:
         str(1 << 20_000)  # raises what writing out the power would raise
-        raise Refusal("a power that is too large")
+        raise CallRefused("a power that is too large")
     return _plain(instance, name, arguments)
 
 
@@ -68,13 +68,13 @@ def _precise(instance: Any, name: str, arguments: dict[str, Any]) -> Any:
     for key in ("value", "base"):
         value = arguments.get(key)
         if isinstance(value, tuple) or (isinstance(value, str) and not _NUMBER.fullmatch(value)):
-            raise Refusal(f"{key} is not a number")
+            raise CallRefused(f"{key} is not a number")
     try:
         asked = int(arguments.get("precision", 0))
     except (TypeError, ValueError, OverflowError):
         asked = 0
     if asked > MAX_PRECISION:
-        raise Refusal(f"precision is limited to {MAX_PRECISION} digits")
+        raise CallRefused(f"precision is limited to {MAX_PRECISION} digits")
     with decimal.localcontext():
         return _plain(instance, name, arguments)
 
@@ -88,7 +88,7 @@ def _round(instance: Any, name: str, arguments: dict[str, Any]) -> Any:
 
 def _grow(instance: Any, name: str, arguments: dict[str, Any]) -> Any:
     if not within_bounds(instance):
-        raise Refusal("the file system is full")
+        raise CallRefused("the file system is full")
     return _plain(instance, name, arguments)
 
 
@@ -102,12 +102,12 @@ def _graft(instance: Any, name: str, arguments: dict[str, Any]) -> Any:
     result = _plain(instance, name, arguments)
     if not within_bounds(instance):
         vars(instance).update(before)
-        raise Refusal(f"{name}: '{source}' would contain itself or grow too large")
+        raise CallRefused(f"{name}: '{source}' would contain itself or grow too large")
     return result
 
 
 def within_bounds(instance: Any) -> bool:
-    """Whether walking the file system is cheap: no cycle, not deep, not large."""
+    """Whether the file system can be walked at little cost: without a cycle, and neither too deep nor too large."""
     nodes = text = 0
     stack = [(instance.root, 0, 0), (instance._current_dir, 0, 0)]
     while stack:

@@ -1,4 +1,4 @@
-"""Talks to a fork server: one connection for each world, one request at a time, every wait bounded."""
+"""A connection to the fork server: one for each world, one request at a time, every wait bounded."""
 
 import json
 import socket
@@ -10,11 +10,11 @@ from coevolve import InfrastructureFault
 from .engine import wire
 
 GRACE = 20.0
-"""Seconds beyond a request's own time after which the server counts as dead: it keeps the deadline itself."""
+"""Seconds beyond a request's own deadline, which the server keeps itself, after which the server counts as dead."""
 
 
 class WorldEnded(Exception):
-    """The code ended its world: it ran too long, wrote rubbish, or killed its process. `reason` is one word."""
+    """The code ended its world: it ran too long, wrote garbage, or ended its process. `reason` is one word of the protocol."""
 
     def __init__(self, reason: str, text: str) -> None:
         super().__init__(text)
@@ -22,7 +22,7 @@ class WorldEnded(Exception):
 
 
 class WorldLost(Exception):
-    """The world is gone and its code may not be to blame; `served` when the server lives and says that something killed the process."""
+    """The world is gone and its code may not be to blame. `served`: the server lives and reports that something killed the process."""
 
     def __init__(self, text: str, served: bool = False) -> None:
         super().__init__(text)
@@ -34,7 +34,10 @@ class EngineError(Exception):
 
 
 class Connection:
-    """A connection to the server behind `path`. WorldLost when nobody answers there."""
+    """A connection to the server whose Unix socket is at `path`; for one thread at a time.
+
+    Raises WorldLost when no server answers within `seconds`, InfrastructureFault when it speaks another version of the protocol.
+    """
 
     def __init__(self, path: Path, seconds: float = 10.0) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -55,7 +58,10 @@ class Connection:
         self.hello = hello
 
     def ask(self, operation: str, seconds: float, **fields: Any) -> Any:
-        """The value that the operation gives. Raises WorldEnded, WorldLost, EngineError; ValueError for a request that makes no sense."""
+        """Send a request, to be answered within `seconds`, and return its value.
+
+        Raises WorldEnded, WorldLost or EngineError; ValueError for a request that the server refuses.
+        """
         self._asked += 1
         request = wire.encode({"id": self._asked, "op": operation, "seconds": seconds, **fields})
         try:
@@ -82,13 +88,13 @@ class Connection:
         try:
             message = wire.read(self._reader)
         except (wire.BadLine, json.JSONDecodeError) as error:
-            raise WorldLost(f"the server wrote no message ({error})") from error
+            raise WorldLost(f"the server wrote something that is not a message ({error})") from error
         if message is None:
             raise WorldLost("the server hung up")
         return message
 
     def close(self) -> None:
-        """Hang up; the server then ends the world. Harmless when done twice."""
+        """Hang up; the server then ends the world. May be called twice."""
         self._socket.close()
         if hasattr(self, "_reader"):
             self._reader.close()

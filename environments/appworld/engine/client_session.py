@@ -1,13 +1,13 @@
-"""One client's connection: its world's process, the request under way, and what is answered when that process dies.
+"""One client's connection: its world's process, the current request, and the answer when that process dies.
 
-Everything that a client can ask for:
+The requests:
 
     open     task, interactions, block_seconds, output, memory, [synthesized]     a world of its own, forked now
     execute  code, cpu            run a block in it, for at most `cpu` seconds of processor time
     diff                          the canonical difference to the world's beginning
-    score                         the engine's own evaluation, in another process, from what the world has written to disk
+    score                         the engine's own evaluation, in another process, of the files that the world has written
     export   to                   copy the world's files, as the engine's leaderboard tools expect them
-    trace    task, code, [synthesized]     run blocks in a fresh world and tell everything
+    trace    task, code, [synthesized]     run blocks in a fresh world and report everything
     ping
 """
 
@@ -19,13 +19,13 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import confine, family, wire
 from .helper import Helper, evaluated, reason, work_for
-
-if TYPE_CHECKING:
-    from .server import Server
+from .roots import Roots
+from .synthesize import write_task
+from .world_process import serve
 
 Message = dict[str, Any]
 MEMORY = 1_024
@@ -35,13 +35,26 @@ NEVER = float("inf")
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
 
-class Session:
-    """`number` is unique in the server's life and names the experiment folder."""
+class ClientSession:
+    """`number` is unique in the server's life and names the experiment folder; `kernel`: confine worlds by the kernel's means.
 
-    def __init__(self, server: "Server", number: int, client: socket.socket) -> None:
-        self.server, self.number, self.client = server, number, client
+    `on_end` is called with the number once the session has ended.
+    """
+
+    def __init__(
+        self,
+        selector: selectors.BaseSelector,
+        roots: Roots,
+        kernel: bool,
+        on_end: Callable[[int], object],
+        number: int,
+        client: socket.socket,
+    ) -> None:
+        self.selector, self.roots, self.kernel, self.on_end = selector, roots, kernel, on_end
+        self.number, self.client = number, client
         client.setblocking(False)
-        server.selector.register(client, READ, self)
+        selector.register(client, READ, self)
+        self.ended = False
         self.experiment = f"episode-{number}"
         self.task = ""
         self.pid = 0
@@ -50,13 +63,13 @@ class Session:
         self.request: Message | None = None
         self.then: Callable[[Message], None] | None = None
         self.due = self.cpu_due = NEVER
-        self.inbox, self.outbox, self.heard = bytearray(), bytearray(), bytearray()
+        self.inbox, self.outbox, self.received = bytearray(), bytearray(), bytearray()
         self.cause: tuple[str, str] | None = None
 
     # What comes in
 
     def ready(self, source: Any, events: int) -> None:
-        """The selector says that `source` can be read or written."""
+        """Read from or write to `source`, which the selector found ready."""
         if source is self.client:
             if events & WRITE:
                 self._flush()
@@ -79,7 +92,7 @@ class Session:
         self._next()
 
     def _next(self) -> None:
-        """Begin the next request, if none is under way. One that is no request gets its answer, and the connection stays."""
+        """Begin the next request unless one is in progress. A malformed request is answered with an error, and the connection stays."""
         while self.request is None and (cut := self.inbox.find(b"\n")) >= 0:
             line, self.inbox = bytes(self.inbox[:cut]), self.inbox[cut + 1 :]
             try:
@@ -125,48 +138,42 @@ class Session:
         self.task = str(request["task"])
         made = request.get("synthesized")
         if made is None:
-            self.server.roots.task(self.task)
+            self.roots.task(self.task)
             self._open(request)
-        elif self.server.roots.holds(self.task):
+        elif self.roots.holds(self.task):
             self._open(request)
         else:
             self._help(lambda: self._write(made), lambda _: self._open(request))
 
     def _write(self, made: Mapping[str, Any]) -> None:
-        from .synthesize import write_task
-
-        roots = self.server.roots
-        roots.task(made["start"])
-        roots.synthesized(
+        self.roots.task(made["start"])
+        self.roots.synthesized(
             self.task,
-            lambda into: write_task(roots.full, made["start"], self.task, made["query"], made["code"], made["reference"], into=into),
+            lambda into: write_task(self.roots.full, made["start"], self.task, made["query"], made["code"], made["reference"], into=into),
         )
 
     def _open(self, request: Message) -> None:
         memory = int(request.get("memory", MEMORY)) * 2**20
         self.pid, self.channel = family.fork(lambda channel: self._become(channel, memory))
-        self.server.selector.register(self.channel, READ, self)
+        self.selector.register(self.channel, READ, self)
         self._ask(request, self._pass_on)
 
     def _become(self, channel: socket.socket, memory: int) -> None:
         """In the forked process: turn into a world."""
-        from . import world
-
-        roots = self.server.roots
         os.environ["COEVOLVE_EXPERIMENT"] = self.experiment
-        written = roots.outputs / self.experiment
+        written = self.roots.outputs / self.experiment
         written.mkdir()
         os.environ["TMPDIR"] = str(written)
         python = (sys.prefix, sys.base_prefix, os.path.dirname(__file__))
-        on = confine.confine(memory, [*roots.readable(), *python], [str(written), "/dev/null"], self.server.kernel)
-        world.serve(channel, on)
+        on = confine.confine(memory, [*self.roots.readable(), *python], [str(written), "/dev/null"], self.kernel)
+        serve(channel, on)
 
     def _ask(self, request: Message, then: Callable[[Message], None]) -> None:
         """Send a request to the world; `then` gets its answer."""
         self.then = then
         assert self.channel is not None
         self.channel.setblocking(True)
-        self.channel.settimeout(5.0)  # it reads whenever no request is under way; only a spoilt one does not
+        self.channel.settimeout(5.0)  # a world reads whenever no request is in progress; only a broken one does not
         try:
             self.channel.sendall(wire.encode(request))
         except OSError:
@@ -185,21 +192,21 @@ class Session:
         if not data:
             self._died()
             return
-        self.heard += data
-        if len(self.heard) > wire.MAX_LINE or (self.heard.count(b"\n") and self.request is None):
-            self.kill("garbage", "its process wrote what is no answer")
+        self.received += data
+        if len(self.received) > wire.MAX_LINE or (self.received.count(b"\n") and self.request is None):
+            self.kill("garbage", "its process wrote something that is not an answer")
             return
-        if self.heard.endswith(b"\n"):
-            self._heard()
+        if self.received.endswith(b"\n"):
+            self._received()
 
-    def _heard(self) -> None:
-        line, self.heard = bytes(self.heard), bytearray()
+    def _received(self) -> None:
+        line, self.received = bytes(self.received), bytearray()
         try:
             message = wire.decode(line)
             if self.request is None or self.then is None or message.get("id") != self.request.get("id"):
                 raise wire.BadLine("an answer to another request")
         except wire.BadLine:
-            self.kill("garbage", "its process wrote what is no answer")
+            self.kill("garbage", "its process wrote something that is not an answer")
             return
         then, self.then = self.then, None
         then(message)
@@ -217,27 +224,36 @@ class Session:
         if saved.get("ok") is not True:
             self._pass_on(saved)
             return
-        self._help(lambda: evaluated(self.server.roots.full, self.task, self.experiment), self._pass_on)
+        self._help(lambda: evaluated(self.roots.full, self.task, self.experiment), self._pass_on)
 
     def _export(self, saved: Message) -> None:
         if saved.get("ok") is not True:
             self._pass_on(saved)
             return
         assert self.request is not None
-        folder, target = self.server.roots.outputs / self.experiment / "tasks" / self.task, Path(self.request["to"])
+        folder, target = self.roots.outputs / self.experiment / "tasks" / self.task, Path(self.request["to"])
         self._help(lambda: shutil.copytree(folder, target, dirs_exist_ok=True) and None, self._pass_on)
 
     def _help(self, work: Callable[[], Any], then: Callable[[Message], None]) -> None:
-        """Run `work` in a forked process that may read everything, within the request's time; `then` gets an answer of it."""
+        """Run `work` in a forked process that may read everything, within the request's deadline; `then` gets its answer."""
         identity = self.request["id"] if self.request else None
         pid, channel = family.fork(lambda channel: work_for(channel, identity, work))
         self.helpers[pid] = channel
-        self.server.selector.register(channel, READ, Helper(self, pid, channel, then))
+
+        def finish(message: Message) -> None:
+            self.drop_helper(pid)
+            then(message)
+
+        def fail(kind: str, text: str) -> None:
+            self.drop_helper(pid)
+            self.fail(kind, text)
+
+        self.selector.register(channel, READ, Helper(self.number, channel, finish, fail))
 
     # How it ends
 
     def look(self, now: float, thorough: bool = True) -> None:
-        """Deadlines; `thorough`: also whether the world lives, and the CPU time that it took for its block."""
+        """Enforce the request's deadline; `thorough`: also check that the world lives, and its CPU time for the block."""
         if self.request is not None and now > self.due:
             seconds = self.request.get("seconds", SECONDS)
             for pid in list(self.helpers):
@@ -254,16 +270,16 @@ class Session:
                 self.kill("deadline", f"no end within {self.request['cpu']:g} s of CPU time")
 
     def kill(self, why: str, text: str) -> None:
-        """End the world; whoever waits for it is told why."""
+        """Kill the world; the current request, if any, is answered with the reason."""
         self.cause = (why, text)
         family.kill_tree(self.pid)
         self._died()
 
     def _died(self, status: int | None = None) -> None:
-        """The world's process has ended or is being killed."""
+        """Clean up after the world's process, which has ended or is being killed, and answer the current request."""
         pid, self.pid = self.pid, 0
         if self.channel is not None:
-            self.server.selector.unregister(self.channel)
+            self.selector.unregister(self.channel)
             self.channel.close()
             self.channel = None
         if status is None:
@@ -271,7 +287,7 @@ class Session:
             status = os.waitpid(pid, 0)[1]
         why, text = self.cause or reason(status)
         self.cause = (why, text)
-        self.heard.clear()
+        self.received.clear()
         if self.request is not None and self.then is not None:
             self._gone(why, text)
 
@@ -279,31 +295,35 @@ class Session:
         self.fail("infrastructure" if why == "killed" else "world", text, why)
 
     def drop_helper(self, pid: int) -> None:
+        """End a helping process and forget it."""
         channel = self.helpers.pop(pid)
-        self.server.selector.unregister(channel)
+        self.selector.unregister(channel)
         channel.close()
         family.kill_tree(pid)
         os.waitpid(pid, 0)
 
     def end(self) -> None:
-        """The client has gone, or the server ends: nothing of this session is left."""
+        """End the session because the client has gone or the server ends: its processes, its files and its connection."""
         self.request = self.then = None
         for pid in list(self.helpers):
             self.drop_helper(pid)
         if self.pid:
             family.kill_tree(self.pid)
             self._died()
-        self.server.selector.unregister(self.client)
+        self.selector.unregister(self.client)
         self.client.close()
-        self.server.sessions.pop(self.number, None)
-        self.server.roots.forget(self.experiment)
+        self.ended = True
+        self.on_end(self.number)
+        self.roots.forget(self.experiment)
 
     # What goes out
 
     def reply(self, value: Any) -> None:
+        """Answer the current request with a value."""
         self._answer({"ok": True, "value": value})
 
     def fail(self, kind: str, text: str, why: str = "") -> None:
+        """Answer the current request with an error (kinds: docs/appworld.md)."""
         self._answer({"ok": False, "error": {"kind": kind, "reason": why, "text": text}})
 
     def _answer(self, answer: Message) -> None:
@@ -313,6 +333,7 @@ class Session:
         self._next()
 
     def send(self, message: Message) -> None:
+        """Send a message as soon as the client takes it."""
         self.outbox += wire.encode(message)
         self._flush()
 
@@ -323,6 +344,6 @@ class Session:
         except BlockingIOError:
             pass
         except OSError:
-            self.outbox.clear()  # the client has gone: reading tells so next
-        if self.number in self.server.sessions or not self.outbox:
-            self.server.selector.modify(self.client, READ | WRITE if self.outbox else READ, self)
+            self.outbox.clear()  # the client has gone, which the next read finds
+        if not self.ended:
+            self.selector.modify(self.client, READ | WRITE if self.outbox else READ, self)
