@@ -21,7 +21,7 @@ from coevolve.plugins.validators.minimal import Minimal, MinimalOptions
 from coevolve.plugins.validators.solvable import Solvable, SolvableOptions
 from coevolve.synthesizers.teacher import Teacher
 from coevolve.synthesizers.teacher.options import TeacherOptions
-from coevolve.testing import make_feedback
+from coevolve.testing import make_feedback, make_services
 
 NEW_TOKENS = 48
 
@@ -66,7 +66,7 @@ def judged(
     signals = [Signal("boundary", group.task.id, 10, 1.0, {"scores": list(group.scores)}) for group in groups]
     options = {key: value for key, value in teacher.items() if key != "name"} | {"explorations": count}
     synthesizer = Teacher(TeacherOptions(**options, base_url=url))
-    synthesizer.bind_journal(Kept())
+    synthesizer.bind_services(make_services(journal=Kept()))
     found = list(synthesizer.synthesize(make_feedback(train, groups, signals, iteration=10), desk, rng))
     results = {}
     for arm, names in arms.items():
@@ -75,7 +75,7 @@ def judged(
             "execution": Execution(ExecutionOptions(grounding=arm in grounded)),
             "solvable": Solvable(SolvableOptions(attempts=attempts)),
         }
-        doors["solvable"].bind_attempts(tried)
+        doors["solvable"].bind_services(make_services(attempts=tried))
         results[arm] = _through([doors[name] for name in names], found, desk, TaskPool(tuple(train)), held_out)
     runner.close()
     return Counter(candidate.task.intent for candidate in found), results

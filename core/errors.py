@@ -5,7 +5,10 @@ keeps its traceback.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from .text import error_line
 
 LISTED = 20
 """Names that an error lists at most."""
@@ -34,6 +37,45 @@ class WorkerLost(CoevolveError):
 
 class TooManyFaults(CoevolveError):
     """The circuit breaker: so many infrastructure faults that going on would only burn compute (resumable, exit code 3)."""
+
+
+@contextmanager
+def translated(translate: Callable[[Exception], CoevolveError | None]) -> Iterator[None]:
+    """Raise `translate(error)` in the place of an error of the block; an error that it returns None for passes as it is.
+
+    Usable as a context manager and as a decorator. Keyboard interrupts and exits always pass.
+    """
+    try:
+        yield
+    except Exception as error:
+        fault = translate(error)
+        if fault is None:
+            raise
+        raise fault from error
+
+
+def boundary(
+    kind: type[CoevolveError],
+    where: str,
+    *,
+    catch: type[Exception] = Exception,
+    keep: tuple[type[Exception], ...] = (),
+    fix: str = "",
+) -> AbstractContextManager[None]:
+    """Turn an error of code that is not ours into one line of class `kind` that names where it happened, and the fix where there is one.
+
+    Only errors of class `catch` are turned, and none of the classes in `keep`.
+
+        with boundary(InfrastructureFault, "environment failed in step"):
+            episode.step(text)       # InfrastructureFault: environment failed in step: ValueError: burst pipe
+    """
+
+    def translate(error: Exception) -> CoevolveError | None:
+        if isinstance(error, keep) or not isinstance(error, catch):
+            return None
+        return kind(f"{where} ({error_line(error)}): {fix}" if fix else f"{where}: {error_line(error)}")
+
+    return translated(translate)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -27,6 +27,7 @@ from .model import CandidateTask, Feedback, History, RolloutGroup, Sampling, Sig
 from .randomness import derive, generator
 from .record.checkpoints import seal
 from .record.store import WALL, Store
+from .record.teacher_calls import LateJournal
 from .record.timing import Clock, timed
 from .refusals import Reason, Refusal
 from .registry import Registry
@@ -68,6 +69,7 @@ class Loop:
     synthesizer: Synthesizer | None
     validators: Sequence[Validator]
     held_out: Sequence[Task]
+    journal: LateJournal
     pool: TaskPool
     iteration: int = 0
     history: History = field(factory=History)

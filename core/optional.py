@@ -1,4 +1,7 @@
-"""What a component may offer beside its contract, or ask for; the loop looks for each by its methods, and who has none loses nothing."""
+"""What a component may offer beside its contract, or ask for.
+
+All are optional. Core detects them by method name; a component that lacks one still works.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -6,7 +9,8 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from .contracts import Environment, Episode, Policy, RunInfo
 from .errors import InfrastructureFault
-from .model import Message, RolloutGroup, Sampling, Task, TeacherCall
+from .model import RolloutGroup, Sampling, Task
+from .services import Services
 
 
 @runtime_checkable
@@ -34,7 +38,7 @@ class HasAggregates(Protocol):
 
 
 NOTE = "note: "
-"""Begins a doctor's line that says something of the data itself, which no set-up can mend."""
+"""Begins a line of `Installable.doctor` about the data itself, which no set-up can mend."""
 
 
 @runtime_checkable
@@ -46,17 +50,12 @@ class Installable(Protocol):
         """Fetch what is needed (again is harmless); return one line that says what is there now. Unknown settings: UserError."""
 
     @classmethod
-    def doctor(cls) -> list[str]:
-        """Lines that name what is missing or broken; empty when all is well. A line that begins with NOTE is no defect of the set-up."""
+    def doctor(cls, thorough: bool = True) -> list[str]:
+        """One line for each thing that is missing or broken; empty when all is well. A line that begins with NOTE is not a defect.
 
-
-@runtime_checkable
-class Examinable(Protocol):
-    """An installable environment whose thorough examination takes long; `coevolve env doctor NAME` calls it in `doctor`'s place."""
-
-    @classmethod
-    def examine(cls) -> list[str]:
-        """As `Installable.doctor`, which then only looks at what can be seen at once; may take minutes."""
+        Where it is not `thorough`, look only at what can be seen at once: `coevolve env list` and plans ask so. `coevolve env doctor`
+        asks for the thorough examination, which may take minutes.
+        """
 
 
 class Rolls(Protocol):
@@ -135,11 +134,11 @@ class TakesWeights(Protocol):
 
 
 @runtime_checkable
-class HasFixed(Protocol):
-    """An environment, policy or trainer whose class names options that hold for a whole run: a resume refuses to change them."""
+class HasFixedOptions(Protocol):
+    """An environment, policy or trainer with options that hold for a whole run: a resume refuses to change them."""
 
-    fixed: ClassVar[tuple[str, ...]]
-    """What the tasks, or the trainer's checkpoints, hang on."""
+    fixed_options: ClassVar[tuple[str, ...]]
+    """Names of those options: the tasks, or the trainer's checkpoints, depend on them."""
 
 
 @runtime_checkable
@@ -166,69 +165,12 @@ class HasUsage(Protocol):
         """Since it was made: `calls`, `failed` ones among them, `prompt_tokens`, `completion_tokens`, `cost`, and what else it counts."""
 
 
-class Attempts(Protocol):
-    """Rolls a task out with a policy, in fresh episodes."""
-
-    def __call__(self, task: Task, count: int, temperature: float) -> RolloutGroup:
-        """`count` attempts at `task`; the draw is a function of the run's seed and the task's id. Infrastructure faults have no score."""
-
-
 @runtime_checkable
-class NeedsPolicy(Protocol):
-    """A validator that lets a policy try tasks."""
+class NeedsServices(Protocol):
+    """A synthesizer or validator that asks a teacher, asks the policy in training, or lets a policy attempt tasks."""
 
-    @property
-    def wanted_policy(self) -> tuple[str, Mapping[str, Any]]:
-        """Name and options of the policy that is to try; the name "" stands for the one in training, as trained so far."""
-
-    def bind_attempts(self, attempts: Attempts) -> None:
-        """Called once, before the first validation."""
-
-
-class Journal(Protocol):
-    """Where a part that asks a teacher writes every call down, and finds the calls of a run that is replayed or resumed.
-
-    Safe to call from several threads.
-    """
-
-    def recall(self, key: str, request: Mapping[str, Any]) -> tuple[TeacherCall, ...]:
-        """The kept attempts at a request, in order; empty when it must be asked anew. What is recalled is not to be recorded again.
-
-        A resumed run recalls requests that were answered; a replayed one recalls faults too, and raises UserError for a request that the
-        replayed run did not make: then the two have parted.
-        """
-
-    def record(self, call: TeacherCall) -> None:
-        """Keep an attempt, at once and for good: going back to a checkpoint does not unmake calls that were paid for."""
-
-    def calls(self) -> tuple[TeacherCall, ...]:
-        """All attempts of this run so far, without their requests: what was spent."""
-
-    def tell(self, text: str) -> None:
-        """A line for the user, such as that a budget is used up; the same line is shown once a run."""
-
-
-@runtime_checkable
-class NeedsJournal(Protocol):
-    """A synthesizer or validator that asks a teacher over the network."""
-
-    def bind_journal(self, journal: Journal) -> None:
-        """Called once, before the first use."""
-
-
-class Chat(Protocol):
-    """Lets the policy in training answer, as trained so far: for a policy that is its own teacher. Safe to call from several threads."""
-
-    def __call__(self, key: str, messages: Sequence[Message], temperature: float, max_new_tokens: int) -> str | None:
-        """The completion's text; None when the conversation leaves no room for one. The draw is a function of the run's seed and `key`."""
-
-
-@runtime_checkable
-class NeedsChat(Protocol):
-    """A synthesizer or validator that lets the policy in training answer questions."""
-
-    def bind_chat(self, chat: Chat) -> None:
-        """Called once, before the first use."""
+    def bind_services(self, services: Services) -> None:
+        """Called once, before the first use and before the run writes anything: raise UserError for what is missing."""
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ import attrs
 
 from ..contracts import Environment, Policy
 from ..errors import InfrastructureFault, UserError
-from ..isolation.guard import check_split, tasks_of
+from ..isolation.guard import check_splits, tasks_of
 from ..model import Outcome, RolloutGroup, Sampling, Task, Trajectory
 from ..optional import Checkable, HasAggregates, HasProvenance, HasUsage, NeedsEnvironment
 from ..randomness import derive, generator
@@ -171,7 +171,7 @@ def run_eval(
 ) -> EvaluationReport:
     """`coevolve eval`: build the environment and the policy of `config` and evaluate on `config.evaluation.split`."""
     with placed_environment(config, registry) as environment:
-        check_split(environment, config.evaluation.split, config.tasks_timeout)
+        check_splits(environment, [config.evaluation.split], config.tasks_timeout)
         policy: Any = registry.make("policy", config.policy)
         if isinstance(policy, NeedsEnvironment):
             policy.bind(environment)

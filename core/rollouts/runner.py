@@ -18,12 +18,13 @@ from attrs import define, field, frozen
 
 from ..contracts import Conversation, Environment, Episode, Policy
 from ..errors import InfrastructureFault
-from ..isolation import returned_values
+from ..isolation.checked_environment import checked
 from ..isolation.deadlines import CallBatch, DeadlinePool
 from ..model import Observation, Outcome, RolloutGroup, Sampling, Step, Task, Trajectory
 from ..optional import HasMetrics, StreamsCompletions
 from ..record.timing import Clock
 from ..settings.config import Config
+from ..text import error_line
 from ..workers.remote_environment import lost_workers, worker_limits
 
 logger = logging.getLogger(__name__)
@@ -74,10 +75,10 @@ class _Rollout:
 
     def step(self, text: str) -> Observation:
         assert self.episode is not None
-        return returned_values.observation(self.episode.step(text))
+        return self.episode.step(text)
 
     def break_(self, where: str, error: Exception) -> None:
-        self.fault, self.broken, self.done = f"{where}: {type(error).__name__}: {error}", True, True
+        self.fault, self.broken, self.done = f"{where}: {error_line(error)}", True, True
 
     def end(self, fault: str | None = None) -> None:
         self.fault, self.done = fault, True
@@ -87,7 +88,7 @@ class RolloutRunner:
     """Rolls out tasks of one environment; keeps its threads between calls. Not safe to call from several threads."""
 
     def __init__(self, environment: Environment, limits: RolloutLimits, clock: Clock) -> None:
-        self.environment, self.limits, self.clock = environment, limits, clock
+        self.environment, self.limits, self.clock = checked(environment), limits, clock
         self._pool = DeadlinePool(limits.workers, limits.timeout)
 
     def run(
@@ -153,16 +154,13 @@ class RolloutRunner:
         return results
 
     def _open(self, policy: Policy, rows: Sequence[_Rollout]) -> None:
-        for row, episode in zip(rows, self._call("open", rows, self._opened), strict=True):
+        for row, episode in zip(rows, self._call("open", rows, lambda row: self.environment.open(row.task)), strict=True):
             if episode is not None:
                 row.episode = episode
         with self.clock.part("generation"):
             for row in rows:
                 if row.episode is not None:
                     row.conversation = policy.begin(row.task, row.episode.messages, row.episode.tools, row.row)
-
-    def _opened(self, row: _Rollout) -> Episode:
-        return returned_values.episode(self.environment.open(row.task))
 
     def _advance(self, policy: Policy, live: Sequence[_Rollout], sampling: Sampling) -> None:
         steps = self._pool.begin()
@@ -213,18 +211,16 @@ class RolloutRunner:
 
     def _score(self, rows: Sequence[_Rollout]) -> None:
         whole = [row for row in rows if not row.broken]
-        for row, score in zip(whole, self._call("score", whole, lambda row: returned_values.score(row.episode.score())), strict=True):
+        for row, score in zip(whole, self._call("score", whole, lambda row: row.episode.score()), strict=True):
             row.score = score
         telling = [row for row in whole if not row.broken and isinstance(row.episode, HasMetrics)]
-        for row, found in zip(
-            telling, self._call("metrics", telling, lambda row: returned_values.metrics(row.episode.metrics())), strict=True
-        ):
+        for row, found in zip(telling, self._call("metrics", telling, lambda row: row.episode.metrics()), strict=True):
             row.metrics = found or {}
 
     def _trajectories(self, rows: Sequence[_Rollout], iteration: int) -> list[Trajectory]:
         bare = {row.row: self._trajectory(row, iteration) for row in rows}
         whole = [row for row in rows if not row.broken]
-        patterns = self._call("patterns", whole, lambda row: returned_values.patterns(self.environment.patterns(bare[row.row])))
+        patterns = self._call("patterns", whole, lambda row: self.environment.patterns(bare[row.row]))
         for row, names in zip(whole, patterns, strict=True):
             bare[row.row] = self._trajectory(row, iteration) if names is None else attrs.evolve(bare[row.row], patterns=names)
         return list(bare.values())

@@ -7,19 +7,20 @@ from typing import Any
 from attrs import frozen
 
 from ..contracts import Environment
+from ..environment_defaults import check_compose
 from ..errors import UserError
 from ..isolation.deadlines import TimeLimit
-from ..isolation.guard import Guard, check_split, tasks_of
+from ..isolation.guard import Guard, check_splits, tasks_of
 from ..loop import Loop
 from ..model import TaskPool
-from ..optional import NeedsChat, NeedsEnvironment, NeedsJournal, NeedsPolicy
+from ..optional import NeedsEnvironment, NeedsServices
 from ..randomness import generator
 from ..record.store import WALL
-from ..record.teacher_calls import StoreJournal, replayed
+from ..record.teacher_calls import LateJournal, StoreJournal, replayed
 from ..record.timing import Clock
 from ..registry import Registry
-from ..rollouts.policy_attempts import PolicyAttempts
 from ..rollouts.policy_chat import PolicyChat
+from ..rollouts.run_services import RunServices
 from ..rollouts.runner import RolloutLimits, RolloutRunner
 from ..settings.config import Config
 from .ranks import DistributedRolloutRunner, Ranks
@@ -46,6 +47,8 @@ def build(
     """
 
     replayed(config)
+    if config.synthesizer:
+        check_compose(registry.component("environment", config.environment.name))
     with clock.part("start"):
         trainer = make_trainer(config, registry, folder, environment)
     limits = RolloutLimits.of(config, environment)
@@ -59,9 +62,13 @@ def build(
 
     evaluator = runner(Clock())
     validators = [registry.make("validator", chosen) for chosen in config.validators]
-    for validator in validators:
-        if isinstance(validator, NeedsPolicy):
-            validator.bind_attempts(PolicyAttempts.of(validator.wanted_policy, config, registry, evaluator, trainer))
+    synthesizer = registry.make("synthesizer", config.synthesizer) if config.synthesizer else None
+    journal = LateJournal()
+    chat = PolicyChat(trainer, config.environment.name, config.seed)
+    services = RunServices(config, registry, evaluator, trainer, journal, chat)
+    for part in (synthesizer, *validators):
+        if isinstance(part, NeedsServices):
+            part.bind_services(services)
     return partial(
         Loop,
         config=config,
@@ -73,8 +80,9 @@ def build(
         trainer=trainer,
         sampler=registry.make("sampler", config.sampler),
         detectors=[registry.make("signal", chosen) for chosen in config.signals],
-        synthesizer=registry.make("synthesizer", config.synthesizer) if config.synthesizer else None,
+        synthesizer=synthesizer,
         validators=validators,
+        journal=journal,
         held_out=tasks_of(environment, config.evaluation.split, config.tasks_timeout),
         pool=TaskPool(()),
     )
@@ -83,8 +91,7 @@ def build(
 def make_trainer(config: Config, registry: Registry, folder: Path, environment: Environment) -> Any:
     """The configured trainer, set up to train the configured policy."""
     policy, trainer = (registry.make(kind, chosen) for kind, chosen in (("policy", config.policy), ("trainer", config.trainer)))
-    for split in (config.train_split, config.evaluation.split):
-        check_split(environment, split, config.tasks_timeout)
+    check_splits(environment, (config.train_split, config.evaluation.split), config.tasks_timeout)
     if isinstance(policy, NeedsEnvironment):
         policy.bind(environment)
     trainer.setup(policy, RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, folder))
@@ -100,20 +107,13 @@ def _patience(config: Config) -> TimeLimit | None:
     return TimeLimit(seconds, text)
 
 
-def bind(loop: Loop) -> None:
-    """Hand out core's services (journal of teacher calls, chat with the policy) to the components that ask for them."""
-    config = loop.config
+def open_journal(loop: Loop) -> None:
+    """Let the parts that ask a teacher use the store of the run."""
 
     def tell(text: str) -> None:
         loop.registry.notify("coevolve_diagnosed", iteration=loop.iteration, text=text)
 
-    journal = StoreJournal(loop.store, tell, replayed(config))
-    chat = PolicyChat(loop.trainer, config.environment.name, config.seed)
-    for part in (loop.synthesizer, *loop.validators):
-        if isinstance(part, NeedsJournal):
-            part.bind_journal(journal)
-        if isinstance(part, NeedsChat):
-            part.bind_chat(chat)
+    loop.journal.open(StoreJournal(loop.store, tell, replayed(loop.config)))
 
 
 def begin(loop: Loop) -> None:

@@ -20,7 +20,7 @@ from ..rollouts.runner import RolloutLimits, RolloutRunner
 from ..settings.config import Config, resolve
 from ..settings.sources import SettingSource, setting_sources
 from ..workers.remote_environment import placed_environment
-from .build import begin, bind, build, make_trainer, restore
+from .build import begin, build, make_trainer, open_journal, restore
 from .exit_codes import code_of, launched
 from .folder import disk_errors, hold, open_store, versions
 from .ranks import FollowerLoop, LeaderLoop, RankResult, Ranks, RunAborted, RunStarted
@@ -125,7 +125,7 @@ def drive(
         store.roll_back(checkpoint[0] if checkpoint else -1)
         if checkpoint:
             restore(loop, checkpoint[0])
-        bind(loop)
+        open_journal(loop)
     resumed = folder / checkpoint[1] if checkpoint else None
     if ranks:
         ranks.begun = True

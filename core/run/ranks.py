@@ -25,6 +25,7 @@ from ..errors import CoevolveError, UserError
 from ..model import RolloutGroup, Sampling, Task, Trajectory
 from ..rollouts.runner import RolloutRunner
 from ..settings.config import Config
+from ..text import error_line
 
 UNREACHED = ("gloo", "Gloo", "NCCL", "Connection", "Broken pipe", "Timed out", "timeout")
 """Words in the plain RuntimeErrors that torch raises when a rank does not answer."""
@@ -176,7 +177,7 @@ def _attempt(function: Callable[[], list[Trajectory]]) -> list[Trajectory] | Ran
     try:
         return function()
     except Exception as error:  # noqa: BLE001 - rank 0 raises it
-        return RankFailed(str(error) if isinstance(error, CoevolveError) else f"{type(error).__name__}: {error}")
+        return RankFailed(error_line(error, bare=(CoevolveError,)))
 
 
 @define

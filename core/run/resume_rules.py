@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
-from ..optional import HasFixed
+from ..optional import HasFixedOptions
 from ..registry import Registry
 from ..settings.config import Config, dump_toml
 
@@ -40,7 +40,7 @@ def _fixed(before: Config, now: Config, registry: Registry) -> Iterator[tuple[st
     for kind in ("environment", "policy", "trainer"):
         old, new = getattr(before, kind), getattr(now, kind)
         component: Any = registry.component(kind, new.name)
-        for option in component.fixed if isinstance(component, HasFixed) else ():
+        for option in component.fixed_options if isinstance(component, HasFixedOptions) else ():
             if hasattr(old.options, option):  # another component may lack it
                 yield f"{kind}.{option}", getattr(old.options, option), getattr(new.options, option), "the run so far depends on it"
 

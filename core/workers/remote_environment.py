@@ -5,14 +5,14 @@ Episodes are functions of their task and the texts so far, so one whose worker w
 
 import itertools
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from types import TracebackType
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from ..contracts import Environment, Executor
-from ..errors import UserError, WorkerLost
-from ..model import Action, Description, Message, Observation, Step, Task, TaskKeys, Trajectory
+from ..errors import UserError, WorkerLost, boundary
+from ..isolation.checked_environment import EnvironmentStandIn, EpisodeStandIn, checked
+from ..model import Observation, Task
 from ..registry import Registry
 from ..settings.config import Config
 from .worker_pool import Placement, RaisedOnWorker, WorkerPool, WorkerSlot
@@ -20,6 +20,8 @@ from .worker_server import Opened, PickledEnvironment
 
 NUMBERS = itertools.count()
 """Of episodes and snapshots in this process."""
+CONSTANT = ("splits", "tasks", "describe")
+"""Methods whose results are fetched once: they are the same each time."""
 AHEAD = 2
 """Threads a worker: while it answers one of them, the next has its request ready."""
 
@@ -33,7 +35,7 @@ class SnapshotHandle:
         """The number that the episode had then; under another one its worker knows nothing of this."""
 
 
-class RemoteEpisode:
+class RemoteEpisode(EpisodeStandIn):
     """An Episode that lives on a worker."""
 
     def __init__(self, pool: WorkerPool, task: Task) -> None:
@@ -43,8 +45,6 @@ class RemoteEpisode:
         self._texts: list[str] = []
         self._placement: Placement | None = None
         self._dropped: list[int] = []
-        self.messages: Sequence[Message] = ()
-        self.tools: Sequence[dict[str, Any]] | None = None
         self._visit(lambda slot: None)
 
     def _visit(self, then: Callable[[WorkerSlot], Any]) -> Any:
@@ -63,30 +63,19 @@ class RemoteEpisode:
         opened: Opened = slot.ask("open", number, self._task, texts, before, timeout=timeout)
         self._number = number
         self.messages, self.tools = opened.messages, opened.tools
-        if opened.metrics:
-            self.metrics = self._metrics
+        self._offer(opened.optional)
         with self._pool.changed:
             if self._placement is None or not self._placement.taken:
                 slot.load += 1
             self._placement = Placement(slot, slot.generation)
 
-    def _metrics(self) -> Mapping[str, float]:
-        """optional.HasMetrics, for an episode that has it."""
-        return cast(Mapping[str, float], self._ask("metrics"))
-
-    def _ask(self, method: str, *arguments: Any) -> Any:
+    def _forward(self, method: str, *arguments: Any) -> Any:
         return self._visit(lambda slot: slot.ask("episode", self._number, method, arguments))
 
     def step(self, text: str) -> Observation:
-        seen = self._ask("step", text)
+        seen: Observation = self._forward("step", text)
         self._texts.append(text)
-        return cast(Observation, seen)
-
-    def score(self) -> float:
-        return cast(float, self._ask("score"))
-
-    def state(self) -> str:
-        return cast(str, self._ask("state"))
+        return seen
 
     def snapshot(self) -> SnapshotHandle:
         mark, dropped = SnapshotHandle(tuple(self._texts)), tuple(self._dropped)
@@ -121,71 +110,39 @@ class RemoteEpisode:
                     placement.slot.load -= 1
                 placement.slot.ask("close", self._number)
 
-    def __enter__(self) -> "RemoteEpisode":
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-
-class RemoteEnvironment:
-    """An Environment whose calls are carried out by a pool."""
-
-    name: ClassVar[str]
-    Options: ClassVar[type[Any]] = object
+class RemoteEnvironment(EnvironmentStandIn):
+    """An Environment whose calls are carried out by a pool. Its workers check the values."""
 
     def __init__(self, name: str, pool: WorkerPool, tasks_timeout: float = 0.0) -> None:
-        self.name = name  # type: ignore[misc]  # that of the environment on the workers
         self.pool, self._tasks_timeout = pool, tasks_timeout
-        self._told: dict[tuple[str, ...], Any] = {}
-        for method in pool.hello().optional:
-            setattr(self, method, self._optional(method))
+        self._fetched: dict[tuple[Any, ...], Any] = {}
+        super().__init__(name, pool.hello().optional)
 
-    def _optional(self, method: str) -> Callable[..., Any]:
-        return lambda *arguments: self.pool.any(method, *arguments)
-
-    def _once(self, *call: str, timeout: float = 0.0) -> Any:
-        """What is the same each time is fetched once."""
-        if call not in self._told:
-            self._told[call] = self.pool.any(*call, timeout=timeout)
-        return self._told[call]
-
-    def splits(self) -> tuple[str, ...]:
-        return cast(tuple[str, ...], self._once("splits", timeout=self._tasks_timeout))
-
-    def tasks(self, split: str) -> Sequence[Task]:
-        return cast(Sequence[Task], self._once("tasks", split, timeout=self._tasks_timeout))
+    def _forward(self, method: str, *arguments: Any, **named: Any) -> Any:
+        if method not in CONSTANT:
+            return self.pool.any(method, *arguments, **named)
+        if (method, *arguments) not in self._fetched:
+            timeout = self._tasks_timeout if method in ("splits", "tasks") else 0.0
+            self._fetched[method, *arguments] = self.pool.any(method, *arguments, timeout=timeout)
+        return self._fetched[method, *arguments]
 
     def open(self, task: Task) -> Any:
         return RemoteEpisode(self.pool, task)
-
-    def describe(self) -> Description:
-        return cast(Description, self._once("describe"))
-
-    def patterns(self, trajectory: Trajectory) -> tuple[str, ...]:
-        return cast(tuple[str, ...], self.pool.any("patterns", trajectory))
-
-    def script(self, actions: Sequence[Action]) -> tuple[str, ...]:
-        return cast(tuple[str, ...], self.pool.any("script", actions))
-
-    def compose(self, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
-        return cast(Task | None, self.pool.any("compose", start, steps, task_id, query))
-
-    def keys(self, task: Task) -> TaskKeys:
-        return cast(TaskKeys, self.pool.any("keys", task))
 
 
 @contextmanager
 def placed_environment(config: Config, registry: Registry) -> Iterator[Environment]:
     """The configured environment, its work done where the configured executor says; afterwards no worker is left."""
     component: Any = registry.component("environment", config.environment.name)
+    splits = tuple(dict.fromkeys((config.train_split, config.evaluation.split)))
     if config.executor is None:
-        yield component(config.environment.options)
+        yield checked(component(config.environment.options), splits)
         return
     executor: Executor = registry.make("executor", config.executor)
     pool: WorkerPool | None = None
     try:
-        source = PickledEnvironment.of(component, config.environment.options)
+        source = PickledEnvironment.of(component, config.environment.options, splits)
         pool = WorkerPool(executor, executor.open(), source, config.step_timeout)
         yield cast(Environment, _connected(config, pool))
     finally:
@@ -198,12 +155,13 @@ def placed_environment(config: Config, registry: Registry) -> Iterator[Environme
 def _connected(config: Config, pool: WorkerPool) -> RemoteEnvironment:
     """The environment, once a worker has made it."""
     name = config.environment.name
-    try:
+    with boundary(
+        UserError,
+        f"environment {name!r} cannot be made in a worker of executor {pool.executor.name!r}",
+        catch=RaisedOnWorker,
+        fix="mend the environment, or see with executor.name=threads where it fails",
+    ):
         return RemoteEnvironment(name, pool, config.tasks_timeout)
-    except RaisedOnWorker as error:
-        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        fix = "mend the environment, or see with executor.name=threads where it fails"
-        raise UserError(f"environment {name!r} cannot be made in a worker of executor {pool.executor.name!r} ({why}): {fix}") from error
 
 
 def worker_limits(environment: Environment) -> tuple[float, int] | None:

@@ -188,14 +188,14 @@ class WorkerPool:
             finally:
                 slot.lock.release()
 
-    def any(self, method: str, *arguments: Any, timeout: float = 0.0) -> Any:
+    def any(self, method: str, *arguments: Any, timeout: float = 0.0, **named: Any) -> Any:
         """A call of the environment itself, by whichever worker has least to do; `timeout` as in `WorkerSlot.ask`."""
 
         def visit(slot: WorkerSlot) -> Any:
             with self.changed:
                 slot.load += 1
             try:
-                return slot.ask("environment", method, arguments, timeout=timeout)
+                return slot.ask("environment", method, arguments, named, timeout=timeout)
             finally:
                 with self.changed:
                     slot.load = max(0, slot.load - 1)

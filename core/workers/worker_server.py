@@ -15,19 +15,16 @@ from attrs import frozen
 
 from ..contracts import Environment, Episode
 from ..errors import CoevolveError, InfrastructureFault, UserError
-from ..isolation import returned_values
+from ..isolation.checked_environment import OPTIONAL_EPISODE_METHODS, OPTIONAL_METHODS, checked, optional_methods
 from ..model import Message, Task
-from ..optional import HasAggregates, HasMetrics, HasProvenance
 
-OPTIONAL = ((HasProvenance, "provenance"), (HasAggregates, "aggregates"))
-"""What only some environments have, with the method's name."""
 OURS = {kind.__name__: kind for kind in (CoevolveError, UserError, InfrastructureFault)}
 """Errors that keep their class on the way; of all others the class's name is kept."""
 
 
 @frozen
 class Hello:
-    """What a worker says of itself: `optional` names those methods of OPTIONAL that its environment has."""
+    """A worker's first answer: `optional` names those of OPTIONAL_METHODS that its environment has."""
 
     pid: int
     host: str
@@ -36,12 +33,11 @@ class Hello:
 
 @frozen
 class Opened:
-    """What a worker says of an episode that it opened."""
+    """A worker's answer when it opened an episode: `optional` names those of OPTIONAL_EPISODE_METHODS that it has."""
 
     messages: tuple[Message, ...]
     tools: Sequence[dict[str, Any]] | None
-    metrics: bool
-    """Whether the episode has optional.HasMetrics."""
+    optional: tuple[str, ...]
 
 
 @frozen
@@ -54,12 +50,12 @@ class PickledEnvironment:
     data: bytes
 
     @classmethod
-    def of(cls, component: type[Any], options: Any) -> Self:
+    def of(cls, component: type[Any], options: Any, splits: Sequence[str]) -> Self:
         """UserError for a class that no other process could import."""
         try:
             if component.__module__ == "__main__":
                 raise TypeError("it stands in the program's main file")
-            return cls(pickle.dumps((component, options)))
+            return cls(pickle.dumps((component, options, tuple(splits))))
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             fix = "put it at the top level of a module, or take executor.name=threads"
             raise UserError(f"environment {component.name!r} cannot be made in another process ({error}): {fix}") from error
@@ -89,20 +85,19 @@ class EnvironmentServer:
             return pickle.dumps((False, (name, str(error), traceback.format_exc())))
 
     def hello(self) -> Hello:
-        component, options = pickle.loads(self._data)  # written by PickledEnvironment.of above
-        self._environment = component(options)
-        optional = tuple(name for kind, name in OPTIONAL if isinstance(self._environment, kind))
-        return Hello(os.getpid(), socket.gethostname(), optional)
+        component, options, splits = pickle.loads(self._data)  # written by PickledEnvironment.of above
+        self._environment = checked(component(options), splits)
+        return Hello(os.getpid(), socket.gethostname(), optional_methods(self._environment, OPTIONAL_METHODS))
 
-    def environment(self, method: str, arguments: tuple[Any, ...]) -> Any:
-        """A method of the environment itself."""
-        return getattr(self._environment, method)(*arguments)
+    def environment(self, method: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Call a method of the environment itself."""
+        return getattr(self._environment, method)(*arguments, **named)
 
     def open(self, number: int, task: Task, texts: tuple[str, ...], before: int) -> Opened:
         """Open `task` as episode `number`, in the place of `before` if that is here, and bring it to where `texts` lead."""
         if before in self._episodes:
             self.close(before)
-        episode = returned_values.episode(self._environment.open(task))
+        episode = self._environment.open(task)
         try:
             for text in texts:
                 episode.step(text)
@@ -110,10 +105,10 @@ class EnvironmentServer:
             episode.close()
             raise
         self._episodes[number], self._snapshots[number] = episode, {}
-        return Opened(tuple(episode.messages), episode.tools, isinstance(episode, HasMetrics))
+        return Opened(tuple(episode.messages), episode.tools, optional_methods(episode, OPTIONAL_EPISODE_METHODS))
 
     def episode(self, number: int, method: str, arguments: tuple[Any, ...]) -> Any:
-        """A method of an open episode: step, score, state or metrics."""
+        """Call a method of an open episode that returns a value: step, score, state or metrics."""
         return getattr(self._episodes[number], method)(*arguments)
 
     def snapshot(self, number: int, mark: int, dropped: tuple[int, ...]) -> None:

@@ -64,7 +64,7 @@ class AppWorld:
 
     name: ClassVar[str] = NAME
     Options: ClassVar[type[Any]] = AppWorldOptions
-    fixed: ClassVar[tuple[str, ...]] = ("data", "max_interactions", "partial", "output_limit")
+    fixed_options: ClassVar[tuple[str, ...]] = ("data", "max_interactions", "partial", "output_limit")
 
     def __init__(self, options: AppWorldOptions) -> None:
         if options.data not in _DATA:
@@ -208,14 +208,9 @@ class AppWorld:
         return setup(settings)
 
     @classmethod
-    def doctor(cls) -> list[str]:
-        """Quick: looks at files only."""
-        return findings.doctor()
-
-    @classmethod
-    def examine(cls) -> list[str]:
-        """Thorough: runs the engine's own verification as well."""
-        return findings.examine()
+    def doctor(cls, thorough: bool = True) -> list[str]:
+        """Looks at files; the thorough examination runs the engine's own verification as well."""
+        return findings.examine() if thorough else findings.doctor()
 
 
 def _pattern(step: Step) -> str:

@@ -61,7 +61,7 @@ class Bfcl:
 
     name: ClassVar[str] = NAME
     Options: ClassVar[type[Any]] = BfclOptions
-    fixed: ClassVar[tuple[str, ...]] = (
+    fixed_options: ClassVar[tuple[str, ...]] = (
         "release", "category", "mode", "doc_style", "strict", "exclude_unreachable", "split_seed", "step_limit", "positional",
     )  # fmt: skip
 
@@ -216,12 +216,12 @@ class Bfcl:
         return assets.describe(release)
 
     @classmethod
-    def doctor(cls) -> list[str]:
-        """Problems, one line each. Replays every ground truth of every installed release through the protocol and the scorer."""
+    def doctor(cls, thorough: bool = True) -> list[str]:
+        """The thorough examination replays every ground truth of every release that is here, through the protocol and the scorer."""
         lines = [] if _found(DEFAULT) else [assets.describe(RELEASES[DEFAULT])]
         if find_spec("mpmath") is None:
             return [*lines, "mpmath is missing; run: pip install 'coevolve[bfcl]'"]
-        for version in filter(_found, RELEASES):
+        for version in filter(_found, RELEASES) if thorough else ():
             broken = cls(BfclOptions(release=version, category="all")).unreachable
             fix = "exclude it with environment.exclude_unreachable=true"
             lines += [f"{NOTE}BFCL {version}: {name} cannot be solved ({reason}); {fix}" for name, reason in broken.items()]

@@ -49,7 +49,7 @@ class Desk:
 
     name: ClassVar[str] = "desk"
     Options: ClassVar[type[Any]] = DeskOptions
-    fixed: ClassVar[tuple[str, ...]] = ("seed", "train", "dev", "test", "calls", "patterns", "manual")
+    fixed_options: ClassVar[tuple[str, ...]] = ("seed", "train", "dev", "test", "calls", "patterns", "manual")
 
     def __init__(self, options: DeskOptions) -> None:
         self.options = options

@@ -73,7 +73,7 @@ class TransformersPolicy:
 
     name: ClassVar[str] = "transformers"
     Options: ClassVar[type[Any]] = TransformersOptions
-    fixed: ClassVar[tuple[str, ...]] = ("model", "chat_template")
+    fixed_options: ClassVar[tuple[str, ...]] = ("model", "chat_template")
 
     quantize: str = ""
     """How `model` is loaded, see `load`: a trainer that keeps its frozen weights in four bits has it sampled so before training too."""

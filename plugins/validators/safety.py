@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from attrs import Attribute, field, frozen
 
-from coevolve import CandidateTask, Environment, Journal, Reason, Task, TaskPool, UserError, Verdict, hookimpl
+from coevolve import CandidateTask, Environment, Journal, Reason, Services, Task, TaskPool, UserError, Verdict, hookimpl
 from coevolve.endpoint import Failed, check_packages, line
 
 from .harm import Patterns
@@ -58,9 +58,9 @@ class Safety:
         self._patterns = Patterns(options.defaults, options.patterns)
         self._journal: Journal | None = None
 
-    def bind_journal(self, journal: Journal) -> None:
+    def bind_services(self, services: Services) -> None:
         """Receive the journal of teacher calls; only the moderation endpoint needs it."""
-        self._journal = journal
+        self._journal = services.journal
 
     def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
         task = candidate.task
@@ -74,7 +74,7 @@ class Safety:
     def _moderated(self, task: Task, text: str) -> Verdict:
         options, iteration = self.options.moderation, task.origin.iteration
         if self._journal is None:
-            raise UserError('validator "safety" needs bind_journal before it asks a moderation endpoint')
+            raise UserError('validator "safety" needs bind_services before it asks a moderation endpoint')
         try:
             found = moderate(options, self._journal, f"{iteration}/moderate/{task.id}", iteration, text)
         except Failed as error:

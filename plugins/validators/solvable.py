@@ -11,12 +11,12 @@ satisfies the scorer. Place this validator after "execution", which costs no tok
 name. The policy in training also loses the tasks that it cannot solve yet, so `attempts` should then be large.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from attrs import field, frozen, validators
 
-from coevolve import Attempts, CandidateTask, Environment, Reason, Task, TaskPool, UserError, Verdict, hookimpl
+from coevolve import Attempts, CandidateTask, Environment, Reason, Services, Task, TaskPool, UserError, Verdict, hookimpl
 
 
 @frozen
@@ -49,18 +49,13 @@ class Solvable:
         self.options = options
         self._attempts: Attempts | None = None
 
-    @property
-    def wanted_policy(self) -> tuple[str, Mapping[str, Any]]:
-        """Name and options of the policy that core builds for the attempts."""
-        return self.options.policy, self.options.settings
-
-    def bind_attempts(self, attempts: Attempts) -> None:
-        """Receive the service that makes attempts; `validate` raises UserError without it."""
-        self._attempts = attempts
+    def bind_services(self, services: Services) -> None:
+        """Receive the attempts of the policy that the options name."""
+        self._attempts = services.attempts(self.options.policy, self.options.settings)
 
     def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
         if self._attempts is None:
-            raise UserError('validator "solvable" needs bind_attempts before it validates')
+            raise UserError('validator "solvable" needs bind_services before it validates')
         options = self.options
         group = self._attempts(candidate.task, options.attempts, options.temperature)
         solved, tried = sum(trajectory.success for trajectory in group.trajectories), len(group.scores)

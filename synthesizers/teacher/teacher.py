@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from coevolve import CandidateTask, Chat, Environment, Feedback, Journal
+from coevolve import CandidateTask, Chat, Environment, Feedback, Journal, Services
 
 from .assignments import assignments
 from .options import TeacherOptions, call_cap, estimate, missing_key
@@ -30,13 +30,10 @@ class Teacher:
         self._chat: Chat | None = None
         self._client: TeacherClient | None = None
 
-    def bind_journal(self, journal: Journal) -> None:
-        self._journal = journal
+    def bind_services(self, services: Services) -> None:
+        self._journal, self._chat = services.journal, services.chat
         if text := missing_key(self.options):
-            journal.tell(f"{text} (a replay needs none)")
-
-    def bind_chat(self, chat: Chat) -> None:
-        self._chat = chat
+            services.journal.tell(f"{text} (a replay needs none)")
 
     def estimate(self, evolutions: int, wanted: int) -> str:
         return estimate(self.options, evolutions)
@@ -46,7 +43,7 @@ class Teacher:
         from .teacher_client import TeacherClient
 
         if self._journal is None:
-            raise RuntimeError("bind_journal comes before synthesize")
+            raise RuntimeError("bind_services comes before synthesize")
         self._client = self._client or TeacherClient(self.options, self._journal, self._chat)
         self._client.begin(feedback.iteration)
         evolution = Evolution(self.options, self._client, feedback, environment, self._calls(feedback.iteration))

@@ -15,9 +15,7 @@ from attrs import frozen
 from coevolve import Environment, Feedback, TaskPool, hookimpl
 from coevolve.core.record.store import Store
 from coevolve.core.record.timing import Clock
-from coevolve.core.registry import load_plugins
-from coevolve.core.run.build import bind, build
-from coevolve.core.settings.config import load_config
+from coevolve.core.run.build import build, open_journal
 from coevolve.core.workers.remote_environment import placed_environment
 from coevolve.environments.bfcl import assets
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
@@ -25,7 +23,7 @@ from coevolve.environments.bfcl.release import DEFAULT, RELEASES
 from coevolve.environments.desk import Desk, DeskOptions
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
 from coevolve.plugins.validators.minimal import Minimal, MinimalOptions
-from coevolve.testing import TabularPolicy, TabularTrainer, make_feedback
+from coevolve.testing import SmallRuns, make_feedback
 
 
 def _load() -> Any:
@@ -122,16 +120,6 @@ class Fed(Lazy):
 
 
 class Offers:
-    __name__ = "teachers"
-
-    @hookimpl
-    def coevolve_policies(self) -> list[Any]:
-        return [TabularPolicy]
-
-    @hookimpl
-    def coevolve_trainers(self) -> list[Any]:
-        return [TabularTrainer]
-
     @hookimpl
     def coevolve_synthesizers(self) -> list[Any]:
         return [Lazy, Fed]
@@ -139,14 +127,15 @@ class Offers:
 
 @pytest.mark.parametrize("name", ["lazy", "fed"])
 def test_the_loop_admits_none_of_it(name: str, tmp_path: Path) -> None:
-    registry = load_plugins(only=["coevolve.*", "teachers"], extra=[Offers()])
-    chosen = ["environment.name=desk", "policy.name=tabular", "trainer.name=tabular", f"synthesizer.name={name}"]
-    config = load_config(registry, "desk", sets=[*chosen, 'validators.names=["minimal","execution"]'])
+    runs = SmallRuns(Offers())
+    registry = runs.registry()
+    chosen = ["environment.name=desk", f"synthesizer.name={name}", "tasks_per_evolution=16"]
+    config = runs.config(registry, *chosen, 'validators.names=["minimal","execution"]')
     store = Store(tmp_path / "run.sqlite", create=True)
     with placed_environment(config, registry) as environment:
         loop = build(config, registry, tmp_path, Clock(), environment)(store=store)
     try:
-        bind(loop)
+        open_journal(loop)
         loop.pool = TaskPool(tuple(loop.guard.environment.tasks("train")))
         store.add_pool(0, loop.pool, loop.pool.tasks)
         assert [loop.evolve(iteration) for iteration in (10, 20)] == [0, 0]

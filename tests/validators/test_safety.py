@@ -7,7 +7,7 @@ import pytest
 from attrs import define, field
 from rude_server import Reply, RudeServer
 
-from coevolve import CandidateTask, NeedsJournal, Origin, Reason, TaskPool, TeacherCall, Unsent, UserError, Verdict
+from coevolve import CandidateTask, NeedsServices, Origin, Reason, TaskPool, TeacherCall, Unsent, UserError, Verdict
 from coevolve.core.record.store import Store
 from coevolve.core.record.teacher_calls import StoreJournal
 from coevolve.core.registry import load_plugins
@@ -16,7 +16,7 @@ from coevolve.endpoint import waiting
 from coevolve.plugins.validators import moderation
 from coevolve.plugins.validators.moderation import ModerationOptions
 from coevolve.plugins.validators.safety import Safety, SafetyOptions
-from coevolve.testing import Stockroom, StockroomOptions
+from coevolve.testing import Stockroom, StockroomOptions, make_services
 
 pytestmark = pytest.mark.usefixtures("no_proxy", "no_waiting")
 ROOM = Stockroom(StockroomOptions())
@@ -62,8 +62,8 @@ def judge(made: Safety, query: str = TASK.query) -> Verdict:
 
 def asking(base_url: str, journal: Any, **options: Any) -> Safety:
     made = Safety(SafetyOptions(moderation=ModerationOptions(base_url=base_url, **options)))
-    assert isinstance(made, NeedsJournal)
-    made.bind_journal(journal)
+    assert isinstance(made, NeedsServices)
+    made.bind_services(make_services(journal=journal))
     return made
 
 
@@ -212,7 +212,7 @@ def test_a_replay_asks_nobody(endpoint: RudeServer, tmp_path: Path) -> None:
 
 
 def test_asking_without_a_journal_is_refused(endpoint: RudeServer) -> None:
-    with pytest.raises(UserError, match="needs bind_journal"):
+    with pytest.raises(UserError, match="needs bind_services"):
         judge(Safety(SafetyOptions(moderation=ModerationOptions(base_url=endpoint.base_url))))
 
 

@@ -2,16 +2,15 @@ from typing import Any
 
 import pytest
 
-from coevolve import CandidateTask, NeedsPolicy, Reason, RolloutGroup, Task, TaskPool, UserError, hookimpl
+from coevolve import CandidateTask, NeedsServices, Reason, RolloutGroup, Task, TaskPool, UserError
 from coevolve.core.record.timing import Clock
-from coevolve.core.registry import Registry, load_plugins
+from coevolve.core.registry import Registry
 from coevolve.core.rollouts.policy_attempts import PolicyAttempts
 from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.core.run.build import build
-from coevolve.core.settings.config import Config, load_config
 from coevolve.core.workers.remote_environment import placed_environment
 from coevolve.plugins.validators.solvable import Solvable, SolvableOptions
-from coevolve.testing import Stockroom, StockroomOptions, TabularPolicy, TabularTrainer, make_group
+from coevolve.testing import SmallRuns, Stockroom, StockroomOptions, TabularPolicy, TabularTrainer, make_group, make_services
 from coevolve.testing.learner import skills
 
 ROOM = Stockroom(StockroomOptions())
@@ -19,34 +18,17 @@ TASK = next(task for task in ROOM.tasks("train") if len(task.solution) > 2)
 POOL = TaskPool(())
 
 
+RUNS = SmallRuns(sets=('validators.names=["solvable"]',))
+
+
 @pytest.fixture(scope="module")
 def registry() -> Registry:
-    class Offers:
-        __name__ = "room"
-
-        @hookimpl
-        def coevolve_environments(self) -> list[Any]:
-            return [Stockroom]
-
-        @hookimpl
-        def coevolve_policies(self) -> list[Any]:
-            return [TabularPolicy]
-
-        @hookimpl
-        def coevolve_trainers(self) -> list[Any]:
-            return [TabularTrainer]
-
-    return load_plugins(only=["coevolve.*", "room"], extra=[Offers()])
-
-
-def settings(registry: Registry, *more: str) -> Config:
-    chosen = ["environment.name=stockroom", "policy.name=tabular", "trainer.name=tabular", 'validators.names=["solvable"]']
-    return load_config(registry, "desk", sets=[*chosen, *more])
+    return RUNS.registry()
 
 
 def built(registry: Registry, tmp_path: Any, *more: str) -> Any:
     """The loop's parts, as a run makes them."""
-    config = settings(registry, *more)
+    config = RUNS.config(registry, *more)
     with placed_environment(config, registry) as environment:
         return build(config, registry, tmp_path, Clock(), environment).keywords
 
@@ -60,14 +42,14 @@ def scored(*scores: float | None, **options: Any) -> Any:
         asked.append((task, count, temperature))
         return make_group(task, scores)
 
-    made.bind_attempts(attempts)
+    made.bind_services(make_services(attempts=attempts))
     verdict = made.validate(CandidateTask(TASK), ROOM, POOL, ())
     assert asked == [(TASK, len(scores), made.options.temperature)]
     return verdict
 
 
 def test_one_success_is_enough_unless_more_are_needed() -> None:
-    assert isinstance(Solvable(SolvableOptions()), NeedsPolicy)
+    assert isinstance(Solvable(SolvableOptions()), NeedsServices)
     assert (scored(0.0, 0.5, 0.0).accepted, scored(0.0, 0.49).reason) == (True, Reason.NOT_SOLVABLE)
     assert scored(1.0, 0.0, needed=2).reason == Reason.NOT_SOLVABLE
     assert scored(1.0, 1.0, needed=2).detail == "2 of 2 attempts solved it"
@@ -84,7 +66,7 @@ def test_what_does_not_fit_is_told() -> None:
         Solvable(SolvableOptions(needed=5))
     with pytest.raises(UserError, match=r"set validators\.solvable\.policy too"):
         Solvable(SolvableOptions(settings={"weak": -9}))
-    with pytest.raises(UserError, match="needs bind_attempts"):
+    with pytest.raises(UserError, match="needs bind_services"):
         Solvable(SolvableOptions()).validate(CandidateTask(TASK), ROOM, POOL, ())
 
 
@@ -113,7 +95,7 @@ def test_another_policy_by_name(registry: Registry, tmp_path: Any) -> None:
 
 
 def test_attempts_are_fresh_and_repeat_for_one_seed(registry: Registry) -> None:
-    config = settings(registry)
+    config = RUNS.config(registry)
     runner, trainer = RolloutRunner(ROOM, RolloutLimits(20, 5.0, 1), Clock()), TabularTrainer(TabularTrainer.Options())
     try:
         attempts = PolicyAttempts(runner, trainer, config, TabularPolicy(TabularPolicy.Options(strong=0.0, weak=0.0)))

@@ -87,7 +87,7 @@ class Grpo:
 
     name: ClassVar[str] = "grpo"
     Options: ClassVar[type[Any]] = GrpoOptions
-    fixed: ClassVar[tuple[str, ...]] = ("num_iterations", "weight_decay", "lora_rank", "lora_alpha", "lora_targets", "quantize")
+    fixed_options: ClassVar[tuple[str, ...]] = ("num_iterations", "weight_decay", "lora_rank", "lora_alpha", "lora_targets", "quantize")
 
     def __init__(self, options: GrpoOptions) -> None:
         if options.schedule not in SCHEDULES:
