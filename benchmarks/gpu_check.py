@@ -77,7 +77,7 @@ def loss_and_gradient(path: str, device: str) -> tuple[float, torch.Tensor]:
     """Mean log-probability by the trainer's head, and the gradient of one weight."""
     from trl.trainer.utils import add_fused_lm_head
 
-    from coevolve.plugins.trainers.trl_grpo import PackedGrpoTrainer
+    from coevolve.plugins.trainers.grpo.trl_trainer import PackedGrpoTrainer
 
     model = policy_of(path, device, "float32", 128).model
     add_fused_lm_head(model, outputs=("log_probs", "entropy"))

@@ -77,7 +77,7 @@ def resident() -> int:
 def measure(case: dict[str, Any]) -> None:
     """Print the peak of this process while it trains, less what the imports take."""
     import coevolve.plugins.policies.lockstep
-    import coevolve.plugins.trainers.trl_grpo  # noqa: F401
+    import coevolve.plugins.trainers.grpo.trl_trainer  # noqa: F401
     from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
     from coevolve.plugins.trainers.grpo import Grpo, GrpoOptions
 

@@ -23,7 +23,7 @@ import torch
 
 from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
 from coevolve.plugins.trainers.grpo import Grpo, GrpoOptions
-from coevolve.plugins.trainers.split import WholeCopy
+from coevolve.plugins.trainers.grpo.sharded_weights import WholeCopy
 
 MB = 2**20
 

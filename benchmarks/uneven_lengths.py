@@ -26,8 +26,7 @@ from coevolve import Outcome, RolloutGroup, Sampling, Task, Tokens, Trajectory
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.plugins.policies import lockstep
 from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
-from coevolve.plugins.trainers import trl_grpo
-from coevolve.plugins.trainers.grpo import Grpo, GrpoOptions
+from coevolve.plugins.trainers.grpo import Grpo, GrpoOptions, trl_trainer
 
 ROWS, MICRO = 4, 8
 ONE_PASS = 10**12
@@ -97,7 +96,7 @@ class Given:
 
 def update(model: str, rows: list[Tokens], arrange: Callable[[Any], Any]) -> float:
     """CPU seconds of an iteration's update, the reference included."""
-    trl_grpo.by_length = arrange
+    trl_trainer.by_length = arrange
     with tempfile.TemporaryDirectory() as folder:
         trainer, loop = Grpo(GrpoOptions(micro_batch=MICRO, max_gap=1e9)), Given(rows)
         run: Any = SimpleNamespace(seed=0, steps=2, batch=len(rows) // ROWS, rollouts=ROWS, temperature=1.0, folder=Path(folder))
@@ -115,7 +114,7 @@ def told(what: str, found: list[tuple[float, float]]) -> None:
 def main() -> None:
     given = (*sys.argv[1:], *("3", "16", "compact")[len(sys.argv) - 1 :])
     rounds, count, style = int(given[0]), int(given[1]), given[2]
-    arranged, pads = trl_grpo.by_length, lockstep.PADS
+    arranged, pads = trl_trainer.by_length, lockstep.PADS
     with tempfile.TemporaryDirectory() as folder:
         policy, bfcl = small(Path(folder)), Bfcl(BfclOptions(category="all", doc_style=style))
         tasks = random.Random(0).sample(list(bfcl.tasks("train")), count)

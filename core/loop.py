@@ -32,7 +32,7 @@ from .record.timing import Clock, timed
 from .refusals import Reason, Refusal
 from .registry import Registry
 from .rollouts.evaluation import evaluate
-from .rollouts.resting_tasks import active
+from .rollouts.resting_tasks import active_tasks
 from .rollouts.run_health import CircuitBreaker, StallNotice
 from .rollouts.runner import RolloutRunner
 from .settings.config import Config
@@ -92,7 +92,7 @@ class Loop:
         """Sample a batch of tasks from D_t, leaving out those that rest, and roll each out K times."""
         self.begin_rollouts()
         config = self.config
-        pool = active(self.pool, self.history, iteration, config.retirement, config.batch)
+        pool = active_tasks(self.pool, self.history, iteration, config.retirement, config.batch)
         tasks = self.sampler.pick(pool, self.history, config.batch, generator(config.seed, "sampler", iteration))
         sampling = Sampling(config.temperature, config.max_new_tokens, derive(config.seed, "rollout", iteration))
         groups = self.runner.run(policy, tasks, config.rollouts, sampling, iteration)

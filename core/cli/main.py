@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -100,10 +100,16 @@ def run(
     ] = False,
 ) -> None:
     """Train, and evolve the tasks. Stopped anywhere, it goes on with `coevolve resume`."""
-    short = [f"{key}={value}" for key, value in (("seed", seed), ("steps", steps)) if value is not None]
-    named = (("synthesizer.budget", teacher_budget), ("replay", str(replay.absolute()) if replay else None))
-    short += [f"{key}={json.dumps(value)}" for key, value in named if value is not None]
-    settings, registry = _prepare(recipe, config, [*(sets or ()), *short], block or ())
+    settings, registry = _prepare(
+        [
+            *_sources(recipe, config, sets),
+            *_shortcut("--seed", "seed", seed),
+            *_shortcut("--steps", "steps", steps),
+            *_shortcut("--teacher-budget", "synthesizer.budget", teacher_budget),
+            *_shortcut("--replay", "replay", str(replay.absolute()) if replay else None),
+        ],
+        block,
+    )
     if dry_run:
         from .plan import plan
 
@@ -131,26 +137,24 @@ def plan(
     """What a run would take: counts, memory by part, the cost of an iteration, which GPUs hold it. Loads no model, writes nothing."""
     from .plan import plan as made
 
-    found = made(*_prepare(recipe, config, sets or (), block or ()), processes)
+    found = made(*_prepare(_sources(recipe, config, sets), block), processes)
     print("\n".join([*found.lines, *found.others]))
 
 
 @app.command(short_help="Go on with a run.")
 def resume(folder: RunFolder, sets: Sets = None) -> None:
     """Go on with a run from its last checkpoint; `--set steps=N` makes it longer."""
-    from ..run.drive import follow
-    from ..run.drive import resume as go_on
-    from ..settings.config import load_config
+    from ..record.run_folder import run_file
+    from ..run.drive import follow, resume_from
+    from ..settings.config import resolve
 
-    file = folder / "config.toml"
-    if not file.is_file():
-        raise UserError(f"{folder} is no run folder (it has no config.toml); name the folder that `coevolve run` printed")
-    registry = _load(None, file, sets or (), ())
+    sources = _sources(None, run_file(folder), sets)
+    registry = _load(sources)
     if follows():
         with resumable(None):
-            raise typer.Exit(follow(load_config(registry, None, file, sets or ()), registry))
+            raise typer.Exit(follow(resolve(registry, sources), registry))
     with resumable(folder):
-        go_on(registry, folder, sets or ())
+        resume_from(registry, folder, sources)
 
 
 @app.command("eval", short_help="Success of a policy on a split.")
@@ -185,12 +189,16 @@ def evaluate(
     from ..rollouts.evaluation import check_policy, run_eval
 
     if arms and (policy or model):
-        raise UserError("--from names the policies already: leave --policy and --model out")
-    common = _short(("environment.name", environment), ("evaluation.split", split))
-    policies = [_short(("policy.name", policy), ("policy.model", path)) for path in model or (None,)]
-    above = [[one] for one in read(arms)] if arms else [[]]
+        raise UserError("--from names the policies already: remove --policy and --model")
+    common = [
+        *_sources(recipe, config, sets),
+        *_shortcut("--env", "environment.name", environment),
+        *_shortcut("--split", "evaluation.split", split),
+        *_shortcut("--policy", "policy.name", policy),
+    ]
+    each = [[arm] for arm in read(arms)] if arms else [_shortcut("--model", "policy.model", path) for path in model or (None,)]
     # every arm's settings and files are checked before the first one takes its time
-    ready = [_prepare(recipe, config, [*(sets or ()), *common, *own], block or (), over) for own in policies for over in above]
+    ready = [_prepare([*common, *own], block) for own in each]
     for settings, registry in ready:
         check_policy(settings, registry)
     reports: list[EvaluationReport] = []
@@ -217,11 +225,6 @@ def _print_reports(reports: "list[EvaluationReport]", *, alone: bool, as_json: b
         render_table(reports, console if console.is_terminal else Console(width=160))
 
 
-def _short(*named: tuple[str, Any]) -> list[str]:
-    """`--set` texts for the settings that are given."""
-    return [f"{key}={json.dumps(value)}" for key, value in named if value is not None]
-
-
 @app.command(short_help="What a benchmark's leaderboard takes.")
 def leaderboard(
     environment: Annotated[str, typer.Argument(metavar="ENV", help="The run's environment, such as appworld.", show_default=False)],
@@ -236,15 +239,14 @@ def leaderboard(
 ) -> None:
     """Let the trained policy attempt what a benchmark's leaderboard asks for, and write what it takes. Stopped anywhere, the same command
     goes on."""
-    file = folder / "config.toml"
-    if not file.is_file():
-        raise UserError(f"{folder} is no run folder (it has no config.toml); name the folder that `coevolve run` printed")
     from ..leaderboard import submit
-    from ..settings.config import load_config
+    from ..record.run_folder import run_file
+    from ..settings.config import resolve
 
-    registry = _load(None, file, sets or (), ())
+    sources = _sources(None, run_file(folder), sets)
+    registry = _load(sources)
     registry.component("environment", environment)
-    config = load_config(registry, None, file, sets or ())
+    config = resolve(registry, sources)
     if config.environment.name != environment:
         raise UserError(f"the run in {folder} is on {config.environment.name!r}, not {environment!r}; name a run on {environment!r}")
     for line in submit(config, registry, folder, out or folder / "leaderboard", name):
@@ -313,35 +315,46 @@ def recipes() -> None:
 @app.command("config", short_help="Print the resolved configuration.")
 def config_(recipe: Recipe = "desk", config: ConfigFile = None, sets: Sets = None, block: Block = None) -> None:
     """Print the resolved configuration as TOML: every setting, defaults included. `--config` takes it back."""
-    settings, _ = _prepare(recipe, config, sets or (), block or ())
+    settings, _ = _prepare(_sources(recipe, config, sets), block)
     from ..settings.config import dump_toml
 
     sys.stdout.write(dump_toml(settings))
 
 
-def _load(recipe: str | None, file: Path | None, sets: Sequence[str], block: Sequence[str]) -> "Registry":
-    """The plugins that the configuration allows; a line on stderr for each broken one."""
+def _sources(recipe: str | None, file: Path | None, sets: Sequence[str] | None) -> "list[SettingSource]":
+    from ..settings.sources import setting_sources
+
+    return setting_sources(recipe, file, sets or ())
+
+
+def _shortcut(option: str, path: str, value: object) -> "list[SettingSource]":
+    """The source of an option that stands for the setting at `path`; empty where the option was not given."""
+    from ..settings.sources import option_source
+
+    return [] if value is None else [option_source(option, path, value)]
+
+
+def _load(sources: "Sequence[SettingSource]") -> "Registry":
+    """Load the plugins that the settings allow; prints a line on stderr for each broken one."""
     from ..registry import load_plugins
     from ..settings.config import plugin_choice
 
-    choice = plugin_choice(recipe, file, sets)
-    registry = load_plugins(only=choice.only, block=(*choice.block, *block))
+    choice = plugin_choice(sources)
+    registry = load_plugins(only=choice.only, block=choice.block)
     for record in registry.records:
         if record.error:
             print(f"coevolve: plugin {record.name} is broken and was skipped: {record.error}", file=sys.stderr)
     return registry
 
 
-def _prepare(
-    recipe: str, file: Path | None, sets: Sequence[str], block: Sequence[str], above: "Sequence[SettingSource]" = ()
-) -> "tuple[Config, Registry]":
-    from ..settings.config import load_config, plugin_choice
+def _prepare(sources: "Sequence[SettingSource]", block: Sequence[str] | None) -> "tuple[Config, Registry]":
+    """The resolved configuration and the plugins that it allows; those in `block` are blocked as well."""
+    from ..settings.config import plugin_choice, resolve
 
     if block:
-        blocked = [*plugin_choice(recipe, file, sets).block, *block]
-        sets = [*sets, f"plugins.block={json.dumps(blocked)}"]
-    registry = _load(recipe, file, sets, ())
-    return load_config(registry, recipe, file, sets, above), registry
+        sources = [*sources, *_shortcut("--block-plugin", "plugins.block", [*plugin_choice(sources).block, *block])]
+    registry = _load(sources)
+    return resolve(registry, sources), registry
 
 
 def _new_folder(name: str) -> Path:

@@ -1,10 +1,10 @@
-"""Rollouts: a policy acts in many episodes at once, in lockstep, and every error is put where it belongs.
+"""Rollouts: a policy acts in many episodes at once, in lockstep; every error is attributed to the environment or to the policy.
 
-A completion that a policy tells as it ends (`StreamsCompletions`) is carried out while the others are still being written, but its episode
-goes on with the next turn of all: what is batched together, and so what is sampled, hangs on no timing.
+A policy may pass on each completion as it ends (`StreamsCompletions`): its step runs while the other completions are still being written.
+The episode still waits for the next turn of all, so what is batched together, and what is sampled, does not depend on timing.
 
-The environment's exceptions and timeouts are infrastructure faults (no score); text that leads nowhere is a policy fault (the
-environment's score stands). An exception of the policy's engine ends the rollout: without an engine there is nothing to go on with.
+Exceptions and timeouts of the environment are infrastructure faults (no score). A text that leads nowhere is a policy fault (the
+environment's score counts). An exception of the policy's engine ends the rollouts: without an engine nothing can go on.
 """
 
 import logging
@@ -85,7 +85,7 @@ class _Rollout:
 
 
 class RolloutRunner:
-    """Rolls out tasks of one environment; keeps its worker threads between calls."""
+    """Rolls out tasks of one environment; keeps its threads between calls. Not safe to call from several threads."""
 
     def __init__(self, environment: Environment, limits: RolloutLimits, clock: Clock) -> None:
         self.environment, self.limits, self.clock = checked(environment), limits, clock
@@ -116,7 +116,7 @@ class RolloutRunner:
         numbers: range,
         keep: Callable[[Task, Episode], None] | None = None,
     ) -> list[Trajectory]:
-        """The rollouts of these numbers alone: `slot * count + k` is number k of the task in `slot`, whoever rolls it."""
+        """The rollouts of these numbers alone, in order: `slot * count + k` is rollout k of the task in `slot`, on every rank."""
         made: list[Trajectory] = []
         for wave in _waves(numbers, self.limits.wave or max(1, len(numbers))):
             rows = [_Rollout(tasks[n // count], n % count, n) for n in wave]
@@ -134,11 +134,11 @@ class RolloutRunner:
 
     @staticmethod
     def grouped(tasks: Sequence[Task], count: int, iteration: int, made: Sequence[Trajectory]) -> list[RolloutGroup]:
-        """All rollouts of `part`, in order, as groups."""
+        """All rollouts, in order, as groups."""
         return [RolloutGroup(task, iteration, tuple(made[s * count : (s + 1) * count])) for s, task in enumerate(tasks)]
 
     def _call(self, where: str, rows: Sequence[_Rollout], function: Callable[[Any], Any]) -> list[Any]:
-        """Call the environment for each row; a row whose call fails is broken, and None stands in its place."""
+        """Call the environment for each row. A row whose call fails becomes an infrastructure fault; its result is None."""
         calls = self._pool.begin()
         calls.add([lambda row=row: function(row) for row in rows])  # type: ignore[misc]
         return self._results(where, rows, calls)
@@ -243,7 +243,7 @@ class RolloutRunner:
         )
 
     def _close(self, episodes: Sequence[Episode]) -> None:
-        """A failing close changes no score; it may leak, so it is told."""
+        """Close episodes. A failing close changes no score; it may leak, so it is logged."""
         with self.clock.part("environment"):
             for result in self._pool.map([episode.close for episode in episodes]):
                 if isinstance(result, Exception):

@@ -1,4 +1,4 @@
-"""Make the parts that a configuration names, and bring them to where a run begins or goes on."""
+"""Make the components that a configuration names, and set the loop to where a run starts or resumes."""
 
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from .ranks import DistributedRolloutRunner, Ranks
 
 @frozen
 class RunSettings:
-    """contracts.RunInfo: what a trainer needs to know of the run."""
+    """What a trainer needs to know of the run (contracts.RunInfo)."""
 
     seed: int
     steps: int
@@ -41,9 +41,9 @@ class RunSettings:
 def build(
     config: Config, registry: Registry, folder: Path, clock: Clock, environment: Environment, ranks: Ranks | None = None
 ) -> "partial[Loop]":
-    """Make every part that the configuration names; what comes back needs only the store to be the loop.
+    """Make every component that the configuration names; the result needs only the store to become the loop.
 
-    Anything that is missing or unreadable shows here, before the first rollout.
+    UserError for anything missing or unreadable: this runs before the first rollout and before anything is written.
     """
 
     replayed(config)
@@ -89,7 +89,7 @@ def build(
 
 
 def make_trainer(config: Config, registry: Registry, folder: Path, environment: Environment) -> Any:
-    """The trainer, set up to train the policy."""
+    """The configured trainer, set up to train the configured policy."""
     policy, trainer = (registry.make(kind, chosen) for kind, chosen in (("policy", config.policy), ("trainer", config.trainer)))
     check_splits(environment, (config.train_split, config.evaluation.split), config.tasks_timeout)
     if isinstance(policy, NeedsEnvironment):
@@ -99,11 +99,11 @@ def make_trainer(config: Config, registry: Registry, folder: Path, environment: 
 
 
 def _patience(config: Config) -> TimeLimit | None:
-    """How long the synthesizer may be at one candidate."""
+    """Time limit for one candidate of the synthesizer; None without a synthesizer."""
     if config.synthesizer is None:
         return None
     seconds, name = config.synthesis_timeout, config.synthesizer.name
-    text = f"synthesizer {name!r} came to no candidate within {seconds:g} s; if it needs longer, set synthesis_timeout to more"
+    text = f"synthesizer {name!r} found no candidate within {seconds:g} s; if it needs longer, set synthesis_timeout to more"
     return TimeLimit(seconds, text)
 
 
@@ -117,7 +117,7 @@ def open_journal(loop: Loop) -> None:
 
 
 def begin(loop: Loop) -> None:
-    """D_0: a seeded choice of the environment's train tasks; and how the untrained policy does on the held-out ones."""
+    """Fill D_0 with a seeded choice of the environment's train tasks, and evaluate the untrained policy."""
     config = loop.config
     tasks = list(tasks_of(loop.runner.environment, config.train_split, config.tasks_timeout))
     if not tasks:
@@ -130,7 +130,7 @@ def begin(loop: Loop) -> None:
 
 
 def restore(loop: Loop, iteration: int) -> None:
-    """Where the run stood after `iteration`: everything but the trainer's own files is in the store."""
+    """Set the loop to where it stood after `iteration`: everything but the trainer's own files is in the store."""
     loop.iteration = iteration
     loop.pool = loop.store.pool()
     loop.history = loop.store.history()

@@ -18,12 +18,12 @@ from ..registry import Registry
 VERSIONED = ("coevolve", "torch", "transformers", "trl", "peft", "accelerate", "datasets", "numpy", "safetensors", "attrs", "pluggy")
 
 FULL = (os.strerror(errno.ENOSPC), "disk is full", "unexpected pos")
-"""How libraries that write weights report a full disk in errors of their own; the last is how torch's archive writer does."""
+"""Words in the errors of libraries that meet a full disk; the last is that of torch's archive writer."""
 
 
 @contextmanager
 def hold(folder: Path) -> Iterator[None]:
-    """Hold the run's folder, so that two processes cannot write one run."""
+    """Lock the run's folder, so that two processes cannot write one run; UserError when it is locked."""
     lock = FileLock(folder / ".lock")
     try:
         lock.acquire(blocking=False)
@@ -36,7 +36,7 @@ def hold(folder: Path) -> Iterator[None]:
 
 
 def open_store(folder: Path) -> Store:
-    """The store of a run that is taken up again. It is made anew where the run was stopped before it had one."""
+    """The store of a run that resumes, made anew where the run stopped before it had one. UserError when it is lost."""
     path, checkpoints = folder / "run.sqlite", folder / "checkpoints"
     lost = not path.exists() or path.stat().st_size == 0
     if lost and checkpoints.is_dir() and any(checkpoints.iterdir()):
@@ -46,7 +46,7 @@ def open_store(folder: Path) -> Store:
 
 
 def versions(registry: Registry) -> dict[str, Any]:
-    """What made this run: Python, the libraries and every plugin with its distribution."""
+    """Versions of Python, the libraries and every working plugin, for versions.json."""
     found: dict[str, Any] = {"python": platform.python_version(), "machine": platform.machine()}
     for name in VERSIONED:
         try:
@@ -59,7 +59,7 @@ def versions(registry: Registry) -> dict[str, Any]:
 
 @contextmanager
 def disk_errors(folder: Path) -> Iterator[None]:
-    """One line for what the disk refuses; every other error keeps its traceback."""
+    """Turn errors of the disk (full, read-only) into one line; every other error keeps its traceback."""
     try:
         yield
     except UserError:

@@ -1,4 +1,4 @@
-"""The settings of resting tasks; core/rollouts/resting_tasks.py applies them."""
+"""Settings of resting tasks; rollouts/resting_tasks.py has the rule."""
 
 from attrs import field, frozen
 from attrs.validators import and_, ge, gt, le

@@ -142,7 +142,7 @@ class TransformersPolicy:
 
     @cached_property
     def chat(self) -> Any:
-        from .chat import ChatFormat
+        from .chat_format import ChatFormat
 
         return ChatFormat(self.tokenizer, self.options.model)
 

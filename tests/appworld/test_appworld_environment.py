@@ -7,7 +7,7 @@ import pytest
 
 from coevolve import Action, Outcome, RolloutGroup, Task, Trajectory, UserError
 from coevolve.environments.appworld import episode as episodes
-from coevolve.environments.appworld.check import SPLITS
+from coevolve.environments.appworld.data_checks import SPLITS
 from coevolve.environments.appworld.environment import AppWorld, AppWorldOptions
 from coevolve.environments.appworld.episode import PARTIAL, progress
 from coevolve.environments.appworld.protocol import code_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coevolve import UserError
-from coevolve.environments.appworld import check, doctor, home, setup
+from coevolve.environments.appworld import data_checks, doctor, home, setup
 from coevolve.environments.appworld.environment import AppWorld, AppWorldOptions
 
 APPS = [f"app{number}" for number in range(12)]
@@ -25,7 +25,7 @@ def data(folder: Path, word: str = "Do it.", version: str = home.DATA) -> Path:
         (folder / "data" / "tasks" / "a_1" / "dbs" / f"{app}.jsonl").touch()
     truth = folder / "data" / "tasks" / "a_1" / "ground_truth"
     truth.mkdir()
-    for name in check.GROUND_TRUTH:
+    for name in data_checks.GROUND_TRUTH:
         (truth / name).write_text("{}")
     (folder / "data" / "tasks" / "a_1" / "specs.json").write_text(json.dumps({"instruction": word, "db_version": version}))
     (folder / "data" / "datasets").mkdir()
@@ -118,7 +118,7 @@ def test_incomplete_data_is_refused_by_name(tmp_path: Path, spoil: object, words
     [
         ({"dat": "tiny"}, "unknown setting 'dat' .did you mean 'data'"),
         ({"data": "/nowhere/at/all"}, "neither tiny, download, nor a folder"),
-        ({"verify": "maybe"}, "say yes"),
+        ({"verify": "maybe"}, "give yes"),
     ],
 )
 def test_wrong_settings_are_told_in_one_line(settings: dict[str, str], words: str) -> None:

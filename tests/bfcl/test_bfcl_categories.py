@@ -10,8 +10,8 @@ from coevolve import Task
 from coevolve.environments.bfcl.decode import Call
 from coevolve.environments.bfcl.environment import Bfcl
 from coevolve.environments.bfcl.episode import BfclEpisode
-from coevolve.environments.bfcl.release import CATEGORIES, RELEASES
-from coevolve.environments.bfcl.world import World
+from coevolve.environments.bfcl.release import CATEGORIES, DEFAULT, RELEASES
+from coevolve.environments.bfcl.services import Services
 from coevolve.testing import check_environment
 
 Make = Callable[..., Bfcl]
@@ -28,7 +28,7 @@ class Partition(Bfcl):
         return ("train", "dev", "test")
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", [DEFAULT, *(pytest.param(name, marks=pytest.mark.nightly) for name in RELEASES if name != DEFAULT)])
 def test_every_ground_truth_passes_in_function_call_mode_and_strictly(release: str, make: Make) -> None:
     bfcl = make(release=release, category="all", mode="fc", strict=True)
     assert len(bfcl.tasks("all")) == 800
@@ -193,10 +193,10 @@ def test_a_state_that_cannot_be_compared_is_a_failure(make: Make, monkeypatch: p
     task = bfcl.tasks("all")[0]
     with bfcl.open(task) as episode:
 
-        def endless(world: World) -> dict[str, dict[str, object]]:
+        def endless(world: Services) -> dict[str, dict[str, object]]:
             return endless(world)
 
-        monkeypatch.setattr(World, "public", endless)
+        monkeypatch.setattr(Services, "public", endless)
         for text in bfcl.script(task.solution):
             episode.step(text)
         assert episode.score() == 0.0

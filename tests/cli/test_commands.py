@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import coevolve
+from coevolve.core.settings import sources
 from coevolve.core.settings.config import dump_toml
 
 Call = Callable[..., int]
@@ -165,3 +166,17 @@ def test_it_can_be_run_as_a_module() -> None:
     assert (done.returncode, done.stdout) == (0, f"coevolve {coevolve.__version__}\n")
     bad = subprocess.run([sys.executable, "-m", "coevolve", "rnu"], capture_output=True, text=True, timeout=120)
     assert (bad.returncode, bad.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("command", ["run", "resume"])
+def test_each_source_of_settings_is_read_once(command: str, call: Call, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert call("run", "--config", "fast.toml", "--steps", "1", "--out", "done") == 0
+    read: list[str] = []
+    for name in ("read_file", "read_sets"):
+        real = getattr(sources, name)
+        monkeypatch.setattr(sources, name, lambda given, name=name, real=real: (read.append(name), real(given))[1])
+    arguments = (
+        ["resume", "done"] if command == "resume" else ["run", "--config", "fast.toml", "--block-plugin", "coevolve.synthesizers.operators"]
+    )
+    assert call(*arguments, "--set", "steps=2") == 0
+    assert read == ["read_file", "read_sets"]

@@ -41,7 +41,7 @@ def test_a_fault_that_a_setting_cures_names_the_setting(
 
 def test_the_same_while_resuming(call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert call(*RUN, "--steps", "1") == 0
-    monkeypatch.setattr("coevolve.core.run.drive.resume", raising(TooManyFaults("9 of 16")))
+    monkeypatch.setattr("coevolve.core.run.drive.resume_from", raising(TooManyFaults("9 of 16")))
     capfd.readouterr()
     assert call("resume", "mine") == 3
     assert capfd.readouterr().err == "coevolve: 9 of 16; go on with: coevolve resume mine\n"

@@ -113,7 +113,7 @@ def test_a_run_and_its_tasks_can_be_read(runs: Any, folder: Path) -> None:
     assert "origin: Origin(kind='seed'" in story and "iteration" in story and "assistant:" in story
     with pytest.raises(UserError, match="unknown task 'stockroom-tra'"):
         show(folder, "stockroom-tra", Console(file=io.StringIO()))
-    with pytest.raises(UserError, match="no run folder"):
+    with pytest.raises(UserError, match="is not a run folder"):
         show(folder / "nothing", None, Console(file=io.StringIO()))
 
 

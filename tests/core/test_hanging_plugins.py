@@ -94,7 +94,7 @@ def test_a_synthesizer_that_hangs_ends_its_evolution_and_keeps_what_it_handed_ov
     assert summary["iterations"] == 6
     assert sum(summary["pool"].values()) == (20 if first else 21)
     told = [text.removeprefix("the exploration ended early: ") for text in plugin.texts if "ended early" in text]
-    late = "synthesizer 'hanging' came to no candidate within 0.3 s; if it needs longer, set synthesis_timeout to more"
+    late = "synthesizer 'hanging' found no candidate within 0.3 s; if it needs longer, set synthesis_timeout to more"
     assert told == [late, f"{late} (that was earlier, and it has not come back since)"] and Hanging.entered == 1
 
 

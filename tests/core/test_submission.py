@@ -92,7 +92,7 @@ def test_what_there_is_not_is_told_in_one_line(runs: Any, tmp_path: Path, capfd:
     with pytest.raises(UserError, match="no trained policy yet; finish it first: coevolve resume"):
         submit(runs.config(registry, "environment.name=board"), registry, tmp_path, tmp_path / "out", None)
     assert main(["leaderboard", "desk", str(tmp_path)]) == 2
-    assert "is no run folder" in capfd.readouterr().err
+    assert "is not a run folder" in capfd.readouterr().err
     (tmp_path / "config.toml").write_text(
         'environment.name = "desk"\npolicy.name = "scripted"\ntrainer.name = "grpo"\nsampler.name = "uniform"\n'
     )

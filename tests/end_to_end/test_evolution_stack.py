@@ -38,9 +38,9 @@ def test_every_frame_between_the_command_and_the_evolution_says_what_it_does(tmp
         "coevolve/core/cli/main.py: run",
         "coevolve/core/run/drive.py: start",
         "coevolve/core/run/drive.py: drive",
-        "coevolve/plugins/trainers/grpo.py: train",
-        "coevolve/plugins/trainers/session.py: on_step_end",
-        "coevolve/plugins/trainers/session.py: finish_iteration",
+        "coevolve/plugins/trainers/grpo/trainer.py: train",
+        "coevolve/plugins/trainers/grpo/session.py: on_step_end",
+        "coevolve/plugins/trainers/grpo/session.py: finish_iteration",
         "coevolve/core/loop.py: finish_iteration",
         "coevolve/core/loop.py: evolve",
     ]

@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from coevolve import Action, Description, Step, Tool
-from coevolve.synthesizers.catalog import Argument, catalog_of, same, telling
-from coevolve.synthesizers.exploration import said
-from coevolve.synthesizers.links import Survey, handings
+from coevolve.synthesizers.argument_values import request_literals
+from coevolve.synthesizers.catalog import Argument, catalog_of, distinctive, json_equal
+from coevolve.synthesizers.links import Survey, link_uses
 from coevolve.testing import Stockroom, StockroomOptions
 
 ROOM = Stockroom(StockroomOptions())
@@ -22,13 +22,13 @@ def step(name: str, arguments: dict[str, Any], result: Any, error: str | None = 
 
 
 def texts(steps: list[Step], *tools: Tool) -> list[str]:
-    return [str(handing.link) for handing in handings(steps, catalog_of(Description(tools)))]
+    return [str(handing.link) for handing in link_uses(steps, catalog_of(Description(tools)))]
 
 
 def test_links_of_a_stockroom_solution() -> None:
     task = next(t for t in ROOM.tasks("train") if [a.name for a in t.solution] == ["catalog.find", "stock.count", "stock.add"])
     (solved,) = Survey().solved([task], ROOM, CATALOG, 10)
-    assert [(str(h.link), h.source, h.target) for h in solved.handings] == [
+    assert [(str(h.link), h.source, h.target) for h in solved.link_uses] == [
         ("catalog.find[as=code] -> stock.count.code", 0, 1),
         ("catalog.find[as=code] -> stock.add.code", 0, 2),
         ("stock.count -> stock.add.amount", 1, 2),
@@ -77,18 +77,18 @@ def test_unknown_tools_and_modes_as_consumers_are_left_alone() -> None:
 
 def test_what_an_argument_takes() -> None:
     count = Argument("n", (int,), "count")
-    assert count.takes(3, "count") and count.takes(3, None)
-    assert not count.takes(3, "id") and not count.takes("3", None) and not count.takes(True, None)
-    assert Argument("m", (), None, ("a",)).takes("a", "anything") and not Argument("m", (), None, ("a",)).takes("b", None)
+    assert count.accepts(3, "count") and count.accepts(3, None)
+    assert not count.accepts(3, "id") and not count.accepts("3", None) and not count.accepts(True, None)
+    assert Argument("m", (), None, ("a",)).accepts("a", "anything") and not Argument("m", (), None, ("a",)).accepts("b", None)
 
 
 def test_json_equality() -> None:
-    assert same(65, 65.0) and same("a", "a")
-    assert not same(1, True) and not same(0, False) and not same("1", 1)
-    assert telling("ab") and telling(10) and telling(-12.5)
-    assert not telling("a") and not telling(9) and not telling(True) and not telling(None)
+    assert json_equal(65, 65.0) and json_equal("a", "a")
+    assert not json_equal(1, True) and not json_equal(0, False) and not json_equal("1", 1)
+    assert distinctive("ab") and distinctive(10) and distinctive(-12.5)
+    assert not distinctive("a") and not distinctive(9) and not distinctive(True) and not distinctive(None)
 
 
 def test_what_a_request_says() -> None:
-    assert said("Copy 'my draft' to a.txt, it's 12 of 4.5 for user_7") == ["my draft", "a.txt", 12, 4.5, "user_7"]
-    assert said("don't say what isn't there") == []
+    assert request_literals("Copy 'my draft' to a.txt, it's 12 of 4.5 for user_7") == ["my draft", "a.txt", 12, 4.5, "user_7"]
+    assert request_literals("don't say what isn't there") == []

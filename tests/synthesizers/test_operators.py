@@ -9,11 +9,10 @@ import pytest
 
 from coevolve import Action, CandidateTask, Environment, Feedback, Signal, Step, Task, TaskPool
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
-from coevolve.synthesizers.links import Solved
+from coevolve.synthesizers.links import SolvedTask
 from coevolve.synthesizers.operators import Operators, OperatorsOptions
-from coevolve.synthesizers.variants import OPERATORS, spoken, turns
-from coevolve.testing import Stockroom, StockroomOptions, check_synthesizer, make_feedback, make_task
-from coevolve.testing.checks import replay
+from coevolve.synthesizers.variants import OPERATORS, task_turns, value_pattern
+from coevolve.testing import Stockroom, StockroomOptions, check_synthesizer, make_feedback, make_task, replay
 
 ROOM = Stockroom(StockroomOptions())
 APPLICABLE = ("swap", "suffix", "prefix", "explore")
@@ -164,7 +163,7 @@ def test_a_call_that_the_scorer_does_not_miss_is_no_part_of_a_task() -> None:
     ],
 )
 def test_values_are_found_as_words(value: Any, text: str, said: bool) -> None:
-    assert bool(spoken(value).search(text)) == said
+    assert bool(value_pattern(value).search(text)) == said
 
 
 def test_an_unknown_operator_is_refused() -> None:
@@ -187,9 +186,9 @@ def test_an_unknown_operator_is_refused() -> None:
 )
 def test_words_belong_to_the_turn_in_which_they_are_acted_on(query: str, numbers: tuple[int, ...], texts: tuple[str, ...] | None) -> None:
     actions = [Action("f", {"n": n}, turn) for n, turn in enumerate(numbers)]
-    one = Solved(make_task(query=query, solution=actions), tuple(Step(action, "") for action in actions), ())
-    kept = turns(one, several=True)
+    one = SolvedTask(make_task(query=query, solution=actions), tuple(Step(action, "") for action in actions), ())
+    kept = task_turns(one, several=True)
     assert (kept.texts if kept else None) == texts
-    whole = turns(one, several=False)
+    whole = task_turns(one, several=False)
     assert whole is not None and whole.groups == (tuple(range(len(numbers))),)
-    assert turns(Solved(one.task, one.steps[:-1], ()), several=True) is None
+    assert task_turns(SolvedTask(one.task, one.steps[:-1], ()), several=True) is None

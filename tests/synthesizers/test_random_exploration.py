@@ -23,7 +23,7 @@ def explore(feedback: Feedback, count: int, **options: bool | int) -> list[Candi
 def depths(candidates: list[CandidateTask]) -> Counter[int]:
     """How many calls of each solution need an earlier one."""
     solved = Survey().solved([c.task for c in candidates], DESK, catalog_of(DESK.describe()), 10**6)
-    return Counter(len({h.target for h in one.handings}) for one in solved)
+    return Counter(len({h.target for h in one.link_uses}) for one in solved)
 
 
 def test_contract() -> None:
@@ -44,7 +44,7 @@ def test_lineage() -> None:
 def test_depth_matched_exploration_has_the_pools_depth_and_a_plain_walk_has_not() -> None:
     feedback = make_feedback(DESK.tasks("train"))
     pool = Survey().solved(feedback.pool, DESK, catalog_of(DESK.describe()), 10**6)
-    aim = sum(len({h.target for h in one.handings}) for one in pool) / len(pool)
+    aim = sum(len({h.target for h in one.link_uses}) for one in pool) / len(pool)
     matched, plain = depths(explore(feedback, 150)), depths(explore(feedback, 150, depth_matched=False))
     means = [sum(depth * n for depth, n in found.items()) / found.total() for found in (matched, plain)]
     assert means[0] == pytest.approx(aim, abs=0.35)

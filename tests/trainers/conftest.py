@@ -99,7 +99,7 @@ def grpo(tiny: Any, tmp_path: Path) -> Callable[..., tuple[Grpo, TalkingLoop]]:
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Every micro-batch that the loss was asked for, with the loss under "loss" and the weights before it under "weights"."""
-    from coevolve.plugins.trainers.trl_grpo import PackedGrpoTrainer
+    from coevolve.plugins.trainers.grpo.trl_trainer import PackedGrpoTrainer
 
     batches: list[dict[str, Any]] = []
     compute = PackedGrpoTrainer._compute_loss

@@ -8,7 +8,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 from trl.trainer.utils import add_fused_lm_head
 
-from coevolve.plugins.trainers.trl_grpo import PackedGrpoTrainer, small_tiles
+from coevolve.plugins.trainers.grpo.trl_trainer import PackedGrpoTrainer, small_tiles
 
 ROWS, WIDTH, VOCABULARY = 8, 1024, 150_000
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from coevolve import Sampling, Task, UserError
+from coevolve.plugins.library_logging import quiet
 from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
-from coevolve.plugins.quiet import quiet
 from coevolve.plugins.trainers.grpo import Grpo, GrpoOptions
-from coevolve.plugins.trainers.split import WholeCopy, whole_state
+from coevolve.plugins.trainers.grpo.sharded_weights import WholeCopy, whole_state
 
 
 @pytest.fixture

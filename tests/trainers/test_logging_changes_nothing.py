@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from coevolve.plugins.trainers.grpo import Grpo
+from coevolve.plugins.trainers.grpo.trainer import Grpo
 
 
 @pytest.mark.parametrize("settings", [{"logging_strategy": "steps", "logging_steps": 1}, {"logging_strategy": "steps", "logging_steps": 3}])

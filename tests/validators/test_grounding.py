@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevolve import Action, Description, Observation, Step, Task, Tool
-from coevolve.plugins.validators.grounding import Said, ungrounded
+from coevolve.plugins.validators.grounding import SpokenText, ungrounded_literal
 from coevolve.testing import make_task
 
 PROPERTIES = {
@@ -50,7 +50,7 @@ class Playing:
 
 def missing(*calls: dict[str, Any]) -> str | None:
     environment: Any = Played()
-    return ungrounded(environment, make_task(solution=[Action("f", call) for call in calls]), 10)
+    return ungrounded_literal(environment, make_task(solution=[Action("f", call) for call in calls]), 10)
 
 
 @pytest.mark.parametrize(
@@ -102,13 +102,13 @@ def test_what_was_seen_or_said_before_counts_and_not_what_comes_after() -> None:
 
 @given(before=st.text(), value=st.text(st.characters(categories=("L", "N")), min_size=1), after=st.text())
 def test_a_word_that_was_said_is_held(before: str, value: str, after: str) -> None:
-    said = Said()
-    said.add(f"{before} {value} {after}")
-    assert said.holds(value)
+    read = SpokenText()
+    read.add(f"{before} {value} {after}")
+    assert read.contains(value)
 
 
 @given(value=st.integers(0, 10**9) | st.decimals(0, 10**6, places=2, allow_nan=False).map(float))
 def test_a_number_is_held_in_any_notation(value: float) -> None:
-    said = Said()
-    said.add(f"pay {value:,} now")
-    assert said.holds(value) and said.holds(float(value)) and not said.holds(value + 1)
+    read = SpokenText()
+    read.add(f"pay {value:,} now")
+    assert read.contains(value) and read.contains(float(value)) and not read.contains(value + 1)

@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coevolve import Action, CandidateTask, InfrastructureFault, Step, Task, TaskPool, Verdict
+from coevolve import Action, CandidateTask, InfrastructureFault, Reason, Step, Task, TaskPool, Verdict
 from coevolve.environments.bfcl import assets
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.environments.bfcl.release import DEFAULT, RELEASES
 from coevolve.environments.desk import Desk, DeskOptions
-from coevolve.environments.desk.composing import plan_of
+from coevolve.environments.desk.compose import plan_of
 from coevolve.environments.desk.wording import solve
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
 from coevolve.plugins.validators.minimal import Minimal, MinimalOptions
-from coevolve.plugins.validators.reasons import Reason
 from coevolve.testing import Stockroom, StockroomOptions, replay
 
 DESK, ROOM = Desk(DeskOptions(test=40)), Stockroom(StockroomOptions())

@@ -7,7 +7,7 @@ import pytest
 from attrs import define, field
 from rude_server import Reply, RudeServer
 
-from coevolve import CandidateTask, NeedsServices, Origin, TaskPool, TeacherCall, Unsent, UserError, Verdict
+from coevolve import CandidateTask, NeedsServices, Origin, Reason, TaskPool, TeacherCall, Unsent, UserError, Verdict
 from coevolve.core.record.store import Store
 from coevolve.core.record.teacher_calls import StoreJournal
 from coevolve.core.registry import load_plugins
@@ -15,7 +15,6 @@ from coevolve.core.settings.config import load_config
 from coevolve.endpoint import waiting
 from coevolve.plugins.validators import moderation
 from coevolve.plugins.validators.moderation import ModerationOptions
-from coevolve.plugins.validators.reasons import Reason
 from coevolve.plugins.validators.safety import Safety, SafetyOptions
 from coevolve.testing import Stockroom, StockroomOptions, make_services
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from coevolve import CandidateTask, NeedsServices, RolloutGroup, Task, TaskPool, UserError
+from coevolve import CandidateTask, NeedsServices, Reason, RolloutGroup, Task, TaskPool, UserError
 from coevolve.core.record.timing import Clock
 from coevolve.core.registry import Registry
 from coevolve.core.rollouts.policy_attempts import PolicyAttempts
@@ -50,14 +50,14 @@ def scored(*scores: float | None, **options: Any) -> Any:
 
 def test_one_success_is_enough_unless_more_are_needed() -> None:
     assert isinstance(Solvable(SolvableOptions()), NeedsServices)
-    assert (scored(0.0, 0.5, 0.0).accepted, scored(0.0, 0.49).reason) == (True, "not_solvable")
-    assert scored(1.0, 0.0, needed=2).reason == "not_solvable"
+    assert (scored(0.0, 0.5, 0.0).accepted, scored(0.0, 0.49).reason) == (True, Reason.NOT_SOLVABLE)
+    assert scored(1.0, 0.0, needed=2).reason == Reason.NOT_SOLVABLE
     assert scored(1.0, 1.0, needed=2).detail == "2 of 2 attempts solved it"
 
 
 def test_attempts_that_break_off_prove_nothing() -> None:
     verdict = scored(None, 0.0)
-    assert (verdict.accepted, verdict.reason) == (False, "environment_error") and "the service is down" in verdict.detail
+    assert (verdict.accepted, verdict.reason) == (False, Reason.ENVIRONMENT_ERROR) and "the service is down" in verdict.detail
     assert scored(None, 1.0).accepted
 
 
@@ -76,7 +76,7 @@ def test_the_policy_in_training_tries_as_it_is_now(registry: Registry, tmp_path:
     verdicts = {task.id: door.validate(CandidateTask(task), ROOM, POOL, ()) for task in ROOM.tasks("train")}
     lost = [task for task in ROOM.tasks("train") if not verdicts[task.id].accepted]
     assert lost and len(lost) < len(verdicts)
-    assert {verdicts[task.id].reason for task in lost} == {"not_solvable"}
+    assert {verdicts[task.id].reason for task in lost} == {Reason.NOT_SOLVABLE}
     table.update({skill: 30.0 for skill in skills(lost[0]) if skill})
     assert door.validate(CandidateTask(lost[0]), ROOM, POOL, ()).accepted
 
@@ -91,7 +91,7 @@ def test_another_policy_by_name(registry: Registry, tmp_path: Any) -> None:
         built(registry, tmp_path, "validators.solvable.policy=scriptde")
     weak = ["validators.solvable.policy=tabular", "validators.solvable.settings={weak=-30, strong=-30}"]
     (door,) = built(registry, tmp_path, *weak)["validators"]
-    assert door.validate(CandidateTask(TASK), ROOM, POOL, ()).reason == "not_solvable"
+    assert door.validate(CandidateTask(TASK), ROOM, POOL, ()).reason == Reason.NOT_SOLVABLE
 
 
 def test_attempts_are_fresh_and_repeat_for_one_seed(registry: Registry) -> None:
