@@ -15,18 +15,18 @@ from .services import Services
 
 @runtime_checkable
 class HasMetrics(Protocol):
-    """An episode that tells more than its score (progress, an official score beside a strict one)."""
+    """An episode with figures beside its score (progress, an official score beside a strict one)."""
 
     def metrics(self) -> Mapping[str, float]:
-        """Figures by name, asked once after the score; evaluations show their means."""
+        """Figures by name. Called once, after `score`; evaluations print their means over the rollouts."""
 
 
 @runtime_checkable
 class HasProvenance(Protocol):
-    """An environment whose results say little without what they were got with (a benchmark's release, mode, scorer)."""
+    """An environment or a policy whose results depend on more than the settings (a benchmark's release, mode, scorer)."""
 
     def provenance(self) -> Mapping[str, Any]:
-        """JSON values that stand beside every result; results that differ in them are not comparable."""
+        """JSON values that are stored with every result; results with different ones are not comparable."""
 
 
 @runtime_checkable
@@ -34,7 +34,7 @@ class HasAggregates(Protocol):
     """An environment with figures over several tasks at once (all variants of a scenario solved, say)."""
 
     def aggregates(self, groups: "Sequence[RolloutGroup]") -> Mapping[str, float]:
-        """Figures by name over the rollouts of a whole evaluation, shown beside the means; none where the tasks do not allow them."""
+        """Figures by name over the rollouts of a whole evaluation, printed beside the means; empty where the tasks do not allow any."""
 
 
 NOTE = "note: "
@@ -47,7 +47,7 @@ class Installable(Protocol):
 
     @classmethod
     def setup(cls, **settings: str) -> str:
-        """Fetch what is needed (again is harmless); return one line that says what is there now. Unknown settings: UserError."""
+        """Fetch what is needed; harmless when it is there already. Returns one line that says what is there. UserError: unknown setting."""
 
     @classmethod
     def doctor(cls, thorough: bool = True) -> list[str]:
@@ -78,14 +78,14 @@ class HasLeaderboard(Protocol):
 
 @runtime_checkable
 class StreamsCompletions(Protocol):
-    """A policy that tells each completion as it ends: the environment carries it out while the others are still being written."""
+    """A policy that reports each completion as it ends: the environment steps while the other completions are still sampled."""
 
     def complete_streaming(
         self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]
     ) -> Sequence[str | InfrastructureFault | None]:
         """As `Policy.complete`, and with the same results; calls `tell(n, text)` at most once for conversation number n.
 
-        From the thread of the call, when n's text is in its `messages` and `tokens` already: it may be observed as soon as this returns.
+        Call `tell` from the thread of this call, when the text is in the conversation's `messages` and `tokens`.
         """
 
 
@@ -94,7 +94,7 @@ class NeedsEnvironment(Protocol):
     """A policy that must know the environment (to play its solutions, say)."""
 
     def bind(self, environment: Environment) -> None:
-        """Called once, before the first conversation."""
+        """Called once, before the first conversation. The environment's methods are thread-safe."""
 
 
 @runtime_checkable
@@ -143,10 +143,10 @@ class HasFixedOptions(Protocol):
 
 @runtime_checkable
 class Checkable(Protocol):
-    """A policy that can say what is wrong with its settings before it is used."""
+    """A policy that can check its settings before it is used."""
 
     def check(self) -> None:
-        """UserError for what can be told without loading a model or asking an endpoint."""
+        """UserError for what is wrong, as far as that shows without loading a model or asking an endpoint."""
 
 
 @runtime_checkable
@@ -162,7 +162,7 @@ class HasUsage(Protocol):
     """A policy that costs something to ask."""
 
     def usage(self) -> Mapping[str, float]:
-        """Since it was made: `calls`, `failed` ones among them, `prompt_tokens`, `completion_tokens`, `cost`, and what else it counts."""
+        """Counts since the policy was made: `calls`, `failed` calls among them, `prompt_tokens`, `completion_tokens`, `cost`, others."""
 
 
 @runtime_checkable

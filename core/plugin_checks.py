@@ -34,12 +34,12 @@ def hooks_of(manager: pluggy.PluginManager, plugin: object) -> dict[str, Callabl
         options = manager.parse_hookimpl_opts(plugin, attribute)
         if options is None:
             if attribute.startswith("coevolve_") and inspect.isfunction(inspect.getattr_static(plugin, attribute)):
-                fix = "is not marked with @hookimpl" if attribute in HOOKS else f"is no hook{did_you_mean(attribute, HOOKS)}"
+                fix = "is not marked with @hookimpl" if attribute in HOOKS else f"is not a hook{did_you_mean(attribute, HOOKS)}"
                 raise PluginError(f"{attribute} {fix}")
             continue
         name = options.get("specname") or attribute
         if name not in HOOKS:
-            raise PluginError(f"{name} is no hook{did_you_mean(name, HOOKS)}")
+            raise PluginError(f"{name} is not a hook{did_you_mean(name, HOOKS)}")
         if name in found:
             raise PluginError(f"{name} is implemented twice")
         if options.get("wrapper") or options.get("hookwrapper"):

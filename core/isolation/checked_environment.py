@@ -95,7 +95,7 @@ class EpisodeStandIn(_StandIn, methods=EPISODE_METHODS):
 
 
 class CheckedEnvironment(EnvironmentStandIn):
-    """An environment with all methods of the contract, whose returned values are checked; all else of it is reachable as its own."""
+    """An environment with all methods of the contract, whose returned values are checked; its other attributes are reachable."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment

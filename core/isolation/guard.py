@@ -1,7 +1,7 @@
 """The environment as synthesizers and validators see it: each call has a deadline, each failure is an InfrastructureFault that names it.
 
-So a plugin that explores need not guard itself against an environment that raises or hangs. The plugin's own code runs in a thread that
-is watched (`Guard.run`, `Guard.each`); its calls of the environment say when they begin and end.
+A plugin that explores need not protect itself from an environment that raises or hangs. The plugin's own code runs in a watched thread
+(`Guard.run`, `Guard.each`); its calls of the environment record when they begin and end.
 """
 
 import threading
@@ -20,10 +20,10 @@ T = TypeVar("T")
 
 def _bounded(environment: Environment, what: str, function: Callable[[], T], timeout: float) -> T:
     """What the environment returns at the start, or its failure in one line; `timeout` leaves it time to fetch its data."""
-    late = f"environment {environment.name!r} did not tell its {what} within {timeout:g} s; if it needs longer, set tasks_timeout to more"
+    late = f"environment {environment.name!r} did not return its {what} within {timeout:g} s; if it needs longer, set tasks_timeout to more"
     pool = DeadlinePool()
     try:
-        with boundary(InfrastructureFault, f"environment {environment.name!r} cannot tell its {what}", keep=(CoevolveError,)):
+        with boundary(InfrastructureFault, f"environment {environment.name!r} cannot return its {what}", keep=(CoevolveError,)):
             return pool.supervise(function, CallWatch(), TimeLimit(timeout, late))
     finally:
         pool.close()
@@ -52,9 +52,9 @@ NOBODY = 0
 
 
 class ThreadAwareWatch(CallWatch):
-    """Watches calls of the environment in place when the thread that runs the plugin makes them.
+    """Watches the calls of the environment that the guard's thread makes; they run in that thread.
 
-    Calls from threads that the plugin started itself go through `others`, where each has its own deadline.
+    Calls from threads that the plugin started itself run in the pool `others`, where each has its own deadline.
     """
 
     def __init__(self, others: DeadlinePool) -> None:
@@ -78,8 +78,11 @@ class ThreadAwareWatch(CallWatch):
 
 
 class Guard:
-    """Runs plugin code over the guarded `environment`. `workers`: calls at once of a plugin that explores in several threads; `limit`: for
-    one item of `each`."""
+    """Runs the code of plugins over the guarded `environment`. Used by one thread, that of the loop.
+
+    `timeout`: seconds for one call of the environment. `workers`: calls at once of a plugin that explores in several threads. `limit`: the
+    time limit of one item of `each`.
+    """
 
     def __init__(self, environment: Environment, timeout: float, workers: int = 1, limit: TimeLimit | None = None) -> None:
         self._others = DeadlinePool(workers, timeout)
@@ -91,7 +94,7 @@ class Guard:
         self.environment = cast(Environment, GuardedEnvironment(checked(environment), self._watch))
 
     def run(self, function: Callable[[], T], limit: TimeLimit | None = None) -> T:
-        """The function's result; InfrastructureFault when the environment failed in it or did not answer in time."""
+        """The function's result. Raises what it raises; InfrastructureFault when the environment failed in it or a deadline passed."""
 
         def owned() -> T:
             self._watch.owner = threading.get_ident()
@@ -104,12 +107,12 @@ class Guard:
             raise
 
     def each(self, make: Callable[[], Iterable[T]]) -> Iterator[T]:
-        """The items of what `make` makes, each made under guard and within the limit; after a fault there are no more.
+        """The items of the iterable that `make` returns; each must come within the limit. A fault ends the iteration.
 
-        A plugin that was given up for its own slowness is not entered again before it has come back.
+        A plugin that passed its limit is not called again while its abandoned call is still running.
         """
         if self._limit and self._late and self._late.locked():
-            raise InfrastructureFault(f"{self._limit.text} (that was earlier, and it has not come back since)")
+            raise InfrastructureFault(f"{self._limit.text} (that was earlier, and that call is still running)")
         making = threading.Lock()
 
         def guarded(function: Callable[[], Any]) -> Any:
@@ -135,7 +138,7 @@ class Guard:
 
 
 class GuardedEnvironment(EnvironmentStandIn):
-    """An Environment whose calls go through the guard."""
+    """An environment whose calls go through the guard."""
 
     def __init__(self, environment: Environment, watch: ThreadAwareWatch) -> None:
         self._environment, self._watch = environment, watch
@@ -149,7 +152,7 @@ class GuardedEnvironment(EnvironmentStandIn):
 
 
 class GuardedEpisode(EpisodeStandIn):
-    """An Episode whose calls go through the guard."""
+    """An episode whose calls go through the guard."""
 
     def __init__(self, episode: Episode, watch: ThreadAwareWatch) -> None:
         self._episode, self._watch = episode, watch

@@ -10,7 +10,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -18,7 +18,7 @@ import attrs
 from cattrs import BaseValidationError
 from cattrs.preconf.json import make_converter
 
-from ..errors import CoevolveError, UserError
+from ..errors import CoevolveError, UserError, translated
 from ..model import CandidateTask, History, RolloutGroup, Signal, Task, TaskPool, TeacherCall, Trajectory, Unsent, Verdict
 from .run_folder import run_file
 
@@ -95,19 +95,19 @@ def _in_one_line(method: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(method)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        where = f"cannot use the run's file {getattr(args[0], 'path', '')}"
-        try:
+        with translated(partial(_fault, f"cannot use the run's file {getattr(args[0], 'path', '')}")):
             return method(*args, **kwargs)
-        except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", None) or 0
-            if code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or any(words in str(error) for words in LACKING):
-                raise UserError(f"{where}: {error}; {RESTORE}") from error
-            fix = FIXES.get(code & 0xFF)
-            raise CoevolveError(f"{where}: {error}" + (f"; {fix}" if fix else "")) from error
-        except ValueError as error:
-            raise UserError(f"{where}: {error}; {RESTORE}") from error
 
     return wrapped
+
+
+def _fault(where: str, error: Exception) -> CoevolveError | None:
+    if isinstance(error, sqlite3.Error):
+        code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or any(words in str(error) for words in LACKING):
+            return UserError(f"{where}: {error}; {RESTORE}")
+        return CoevolveError(f"{where}: {error}" + (f"; {FIXES[code]}" if code in FIXES else ""))
+    return UserError(f"{where}: {error}; {RESTORE}") if isinstance(error, ValueError) else None
 
 
 class Store:

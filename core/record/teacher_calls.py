@@ -1,7 +1,7 @@
-"""The calls that a run's parts make to a teacher: all kept, found again on a resume, and replayed from another run.
+"""The calls of a teacher that a run makes: all are stored, recalled by a resume, and replayed by another run.
 
-A call was paid for once it was made, so going back to a checkpoint does not forget it: the resumed run finds the answers that it already
-has, and goes on to the same result though a teacher never answers twice alike. `coevolve run --replay RUN` answers every request from RUN.
+A call is paid for once it is made, so it stays stored when a run goes back to a checkpoint: the resumed run recalls the answers and reaches
+the same result, although a teacher never answers twice alike. `coevolve run --replay RUN` answers every request from RUN.
 """
 
 import threading

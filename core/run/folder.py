@@ -5,13 +5,14 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from ..errors import CoevolveError, UserError
+from ..errors import CoevolveError, UserError, translated
 from ..record.store import Store
 from ..registry import Registry
 
@@ -57,19 +58,18 @@ def versions(registry: Registry) -> dict[str, Any]:
     return found
 
 
-@contextmanager
-def disk_errors(folder: Path) -> Iterator[None]:
+def disk_errors(folder: Path) -> AbstractContextManager[None]:
     """Turn errors of the disk (full, read-only) into one line; every other error keeps its traceback."""
-    try:
-        yield
-    except UserError:
-        raise
-    except Exception as error:
-        number = error.errno if isinstance(error, OSError) else None
-        if number in (errno.ENOSPC, errno.EDQUOT) or any(words in str(error) for words in FULL):
-            raise CoevolveError(f"the disk of {folder} is full: free space") from error
-        if number in (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.ENOENT) and str(folder) in str(
-            getattr(error, "filename", "")
-        ):
-            raise UserError(f"cannot write the run in {folder}: {os.strerror(number)}; choose another --out") from error
-        raise
+    return translated(partial(_disk_fault, folder))
+
+
+def _disk_fault(folder: Path, error: Exception) -> CoevolveError | None:
+    if isinstance(error, UserError):
+        return None
+    number = error.errno if isinstance(error, OSError) else None
+    if number in (errno.ENOSPC, errno.EDQUOT) or any(words in str(error) for words in FULL):
+        return CoevolveError(f"the disk of {folder} is full: free space")
+    denied = (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.ENOENT)
+    if number in denied and str(folder) in str(getattr(error, "filename", "")):
+        return UserError(f"cannot write the run in {folder}: {os.strerror(number)}; choose another --out")
+    return None

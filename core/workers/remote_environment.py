@@ -1,6 +1,7 @@
-"""The environment as the loop sees it when workers do its work: the same contract, each call carried out elsewhere.
+"""The environment as core sees it when workers do its work: the same contract, each call carried out by a worker.
 
-Episodes are functions of their task and the texts so far, so one whose worker was lost is opened again and led there; nobody notices.
+Episodes are functions of their task and the texts so far. An episode whose worker was lost is opened again on another worker, which replays
+the texts; the trajectory stays the same.
 """
 
 import itertools
@@ -19,39 +20,39 @@ from .worker_pool import Placement, RaisedOnWorker, WorkerPool, WorkerSlot
 from .worker_server import Opened, PickledEnvironment
 
 NUMBERS = itertools.count()
-"""Of episodes and snapshots in this process."""
+"""Numbers of episodes and snapshots in this process."""
 CONSTANT = ("splits", "tasks", "describe")
 """Methods whose results are fetched once: they are the same each time."""
 AHEAD = 2
-"""Threads a worker: while it answers one of them, the next has its request ready."""
+"""Threads a worker: while the worker answers one thread, the next one has its request ready."""
 
 
 class SnapshotHandle:
-    """A snapshot: what leads to it, and where a worker keeps it."""
+    """A snapshot of a remote episode: the texts that lead to it, and the worker's number for it. The state itself stays on the worker."""
 
     def __init__(self, texts: tuple[str, ...]) -> None:
         self.number, self.texts = next(NUMBERS), texts
-        self.kept_under: int | None = None
-        """The number that the episode had then; under another one its worker knows nothing of this."""
+        self.episode_number: int | None = None
+        """The episode's number when the snapshot was taken; an episode that was opened again has another one, and no snapshots."""
 
 
 class RemoteEpisode(EpisodeStandIn):
-    """An Episode that lives on a worker."""
+    """An episode that lives on a worker."""
 
     def __init__(self, pool: WorkerPool, task: Task) -> None:
         self._pool, self._task = pool, task
         self._number = -1
-        """Another one each time that it is opened."""
+        """A new one each time that it is opened."""
         self._texts: list[str] = []
         self._placement: Placement | None = None
         self._dropped: list[int] = []
-        self._visit(lambda slot: None)
+        self._with_worker(lambda slot: None)
 
-    def _visit(self, then: Callable[[WorkerSlot], Any]) -> Any:
-        """Ask the worker where the episode is open; open it there first if it is not."""
+    def _with_worker(self, then: Callable[[WorkerSlot], Any]) -> Any:
+        """`then(slot)` with the worker on which the episode is open; opens it first where it is not."""
 
         def visit(slot: WorkerSlot) -> Any:
-            if self._placement is None or not (self._placement.taken and self._placement.slot is slot):
+            if self._placement is None or not (self._placement.valid and self._placement.slot is slot):
                 self._open(slot)
             return then(slot)
 
@@ -65,12 +66,12 @@ class RemoteEpisode(EpisodeStandIn):
         self.messages, self.tools = opened.messages, opened.tools
         self._offer(opened.optional)
         with self._pool.changed:
-            if self._placement is None or not self._placement.taken:
+            if self._placement is None or not self._placement.valid:
                 slot.load += 1
             self._placement = Placement(slot, slot.generation)
 
     def _forward(self, method: str, *arguments: Any) -> Any:
-        return self._visit(lambda slot: slot.ask("episode", self._number, method, arguments))
+        return self._with_worker(lambda slot: slot.ask("episode", self._number, method, arguments))
 
     def step(self, text: str) -> Observation:
         seen: Observation = self._forward("step", text)
@@ -78,41 +79,41 @@ class RemoteEpisode(EpisodeStandIn):
         return seen
 
     def snapshot(self) -> SnapshotHandle:
-        mark, dropped = SnapshotHandle(tuple(self._texts)), tuple(self._dropped)
+        handle, dropped = SnapshotHandle(tuple(self._texts)), tuple(self._dropped)
 
         def visit(slot: WorkerSlot) -> None:
-            slot.ask("snapshot", self._number, mark.number, dropped)
-            mark.kept_under = self._number
+            slot.ask("snapshot", self._number, handle.number, dropped)
+            handle.episode_number = self._number
 
-        self._visit(visit)
+        self._with_worker(visit)
         del self._dropped[: len(dropped)]
-        weakref.finalize(mark, self._dropped.append, mark.number).atexit = False
-        return mark
+        weakref.finalize(handle, self._dropped.append, handle.number).atexit = False
+        return handle
 
     def restore(self, snapshot: SnapshotHandle) -> None:
-        self._texts = list(snapshot.texts)  # from now on it stands here: should its worker be lost, this is what it is led to again
+        self._texts = list(snapshot.texts)  # what is replayed from now on, should its worker be lost
 
         def visit(slot: WorkerSlot) -> None:
-            if snapshot.kept_under == self._number:
+            if snapshot.episode_number == self._number:
                 slot.ask("restore", self._number, snapshot.number)
             else:  # the snapshot was lost with its worker
                 self._open(slot)
 
-        self._visit(visit)
+        self._with_worker(visit)
 
     def close(self) -> None:
         placement, self._placement = self._placement, None
-        if placement is None or not placement.taken:
+        if placement is None or not placement.valid:
             return  # it ended with its worker
         with placement.slot.lock, suppress(WorkerLost):
-            if placement.taken:
+            if placement.valid:
                 with self._pool.changed:
                     placement.slot.load -= 1
                 placement.slot.ask("close", self._number)
 
 
 class RemoteEnvironment(EnvironmentStandIn):
-    """An Environment whose calls are carried out by a pool. Its workers check the values."""
+    """An environment whose calls are carried out by a pool of workers, which check the returned values."""
 
     def __init__(self, name: str, pool: WorkerPool, tasks_timeout: float = 0.0) -> None:
         self.pool, self._tasks_timeout = pool, tasks_timeout
@@ -121,10 +122,10 @@ class RemoteEnvironment(EnvironmentStandIn):
 
     def _forward(self, method: str, *arguments: Any, **named: Any) -> Any:
         if method not in CONSTANT:
-            return self.pool.any(method, *arguments, **named)
+            return self.pool.call_environment(method, *arguments, **named)
         if (method, *arguments) not in self._fetched:
             timeout = self._tasks_timeout if method in ("splits", "tasks") else 0.0
-            self._fetched[method, *arguments] = self.pool.any(method, *arguments, timeout=timeout)
+            self._fetched[method, *arguments] = self.pool.call_environment(method, *arguments, timeout=timeout)
         return self._fetched[method, *arguments]
 
     def open(self, task: Task) -> Any:
@@ -133,7 +134,7 @@ class RemoteEnvironment(EnvironmentStandIn):
 
 @contextmanager
 def placed_environment(config: Config, registry: Registry) -> Iterator[Environment]:
-    """The configured environment, its work done where the configured executor says; afterwards no worker is left."""
+    """The configured environment, run where the configured executor runs it; afterwards no worker is left."""
     component: Any = registry.component("environment", config.environment.name)
     splits = tuple(dict.fromkeys((config.train_split, config.evaluation.split)))
     if config.executor is None:
@@ -153,7 +154,7 @@ def placed_environment(config: Config, registry: Registry) -> Iterator[Environme
 
 
 def _connected(config: Config, pool: WorkerPool) -> RemoteEnvironment:
-    """The environment, once a worker has made it."""
+    """The environment, as soon as the first worker has made it."""
     name = config.environment.name
     with boundary(
         UserError,
@@ -173,4 +174,4 @@ def worker_limits(environment: Environment) -> tuple[float, int] | None:
 
 def lost_workers(environment: Environment) -> list[str]:
     """Why workers were lost since this was asked last."""
-    return environment.pool.lost() if isinstance(environment, RemoteEnvironment) else []
+    return environment.pool.take_lost() if isinstance(environment, RemoteEnvironment) else []

@@ -1,4 +1,4 @@
-"""The far end of an executor's worker: it holds the environment and its open episodes, and answers requests.
+"""What runs in an executor's worker: a server that holds the environment and its open episodes, and answers requests.
 
 A request is a method and its arguments, an answer is a value or the name and text of what was raised. Both are pickled domain objects and
 pass between processes of this program only: nothing that a model, a teacher or a file wrote is ever unpickled.
@@ -18,8 +18,8 @@ from ..errors import CoevolveError, InfrastructureFault, UserError
 from ..isolation.checked_environment import OPTIONAL_EPISODE_METHODS, OPTIONAL_METHODS, checked, optional_methods
 from ..model import Message, Task
 
-OURS = {kind.__name__: kind for kind in (CoevolveError, UserError, InfrastructureFault)}
-"""Errors that keep their class on the way; of all others the class's name is kept."""
+OWN_ERRORS = {kind.__name__: kind for kind in (CoevolveError, UserError, InfrastructureFault)}
+"""Errors that keep their class when they pass between processes; of all others only the class's name passes."""
 
 
 @frozen
@@ -42,16 +42,16 @@ class Opened:
 
 @frozen
 class PickledEnvironment:
-    """contracts.EnvironmentSource: the component's class by its module's name, and its options.
+    """contracts.EnvironmentSource: the component's class by its module's name, its options, and the splits of the configuration.
 
-    So a worker needs no registry: it imports what this process imported, whichever plugin it came from.
+    A worker needs no registry: it imports the class from the module that this process imported it from.
     """
 
     data: bytes
 
     @classmethod
     def of(cls, component: type[Any], options: Any, splits: Sequence[str]) -> Self:
-        """UserError for a class that no other process could import."""
+        """Pickle them; UserError for a class that another process cannot import."""
         try:
             if component.__module__ == "__main__":
                 raise TypeError("it stands in the program's main file")
@@ -65,7 +65,7 @@ class PickledEnvironment:
 
 
 class EnvironmentServer:
-    """One worker's environment, made at the first request, and its episodes by number."""
+    """One worker's environment, made at the first request, and its open episodes by number. One thread."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -74,14 +74,14 @@ class EnvironmentServer:
         self._snapshots: dict[int, dict[int, Any]] = {}
 
     def answer(self, request: bytes) -> bytes:
-        """Carry out a request; whatever is raised, also while the answer is pickled, is the answer."""
+        """Carry out a request. An error is an answer too, also one raised while the answer is pickled."""
         try:
-            method, arguments = pickle.loads(request)  # written by pool.py of the program that started this worker
+            method, arguments = pickle.loads(request)  # written by worker_pool.py of the program that started this worker
             return pickle.dumps((True, getattr(self, method)(*arguments)))
         except SystemExit as error:  # as in threads: the environment may not end its worker
             return pickle.dumps((False, ("InfrastructureFault", f"it tried to end the program ({error!r})", "")))
-        except Exception as error:  # noqa: BLE001 - whoever asked gets it
-            name = next((c.__name__ for c in type(error).__mro__ if OURS.get(c.__name__) is c), type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - the answer holds it
+            name = next((c.__name__ for c in type(error).__mro__ if OWN_ERRORS.get(c.__name__) is c), type(error).__name__)
             return pickle.dumps((False, (name, str(error), traceback.format_exc())))
 
     def hello(self) -> Hello:
@@ -94,7 +94,7 @@ class EnvironmentServer:
         return getattr(self._environment, method)(*arguments, **named)
 
     def open(self, number: int, task: Task, texts: tuple[str, ...], before: int) -> Opened:
-        """Open `task` as episode `number`, in the place of `before` if that is here, and bring it to where `texts` lead."""
+        """Open `task` as episode `number` and replay `texts` in it. Closes episode `before` first, where it is open here."""
         if before in self._episodes:
             self.close(before)
         episode = self._environment.open(task)
@@ -111,15 +111,15 @@ class EnvironmentServer:
         """Call a method of an open episode that returns a value: step, score, state or metrics."""
         return getattr(self._episodes[number], method)(*arguments)
 
-    def snapshot(self, number: int, mark: int, dropped: tuple[int, ...]) -> None:
-        """Keep a snapshot under `mark`, and forget those that nobody can ask for any more. It never leaves this process."""
+    def snapshot(self, number: int, snapshot: int, dropped: tuple[int, ...]) -> None:
+        """Keep a snapshot of episode `number` under the number `snapshot`, and drop those that cannot be asked for any more."""
         kept = self._snapshots[number]
         for old in dropped:
             kept.pop(old, None)
-        kept[mark] = self._episodes[number].snapshot()
+        kept[snapshot] = self._episodes[number].snapshot()
 
-    def restore(self, number: int, mark: int) -> None:
-        self._episodes[number].restore(self._snapshots[number][mark])
+    def restore(self, number: int, snapshot: int) -> None:
+        self._episodes[number].restore(self._snapshots[number][snapshot])
 
     def close(self, number: int) -> None:
         self._snapshots.pop(number, None)

@@ -139,7 +139,7 @@ def test_a_full_environment_is_used_as_it_is() -> None:
     room = Stockroom(StockroomOptions())
     task = room.tasks("train")[0]
     episode = room.open(task)
-    assert complete(room) is room and complete_episode(room, task, episode) is episode  # type: ignore[comparison-overlap]
+    assert complete(room) is room and complete_episode(room, task, episode) is episode
     once = checked(room)
     assert checked(once) is once and isinstance(once, CheckedEnvironment)
     assert all(callable(getattr(once, name)) for name in METHODS)

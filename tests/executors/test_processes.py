@@ -52,7 +52,7 @@ def test_a_worker_killed_from_outside_while_its_episode_waits(mortals: Any) -> N
                 assert episode.step(text) == plain.step(text)
                 assert episode.state() == plain.state()
             assert episode.score() == 1.0
-        assert len(environment.pool.lost()) == len(texts)
+        assert len(environment.pool.take_lost()) == len(texts)
 
 
 def test_snapshots_outlive_their_worker(mortals: Any) -> None:
@@ -93,7 +93,7 @@ def test_a_call_that_hangs_is_stopped_with_its_worker_and_is_an_infrastructure_f
             episode.step(texts[0])
             with pytest.raises(InfrastructureFault, match=r"^no answer within 0\.3 s$"):
                 episode.step(texts[1])
-        assert environment.pool.lost() == ["stopped after 0.3 s without an answer"]
+        assert environment.pool.take_lost() == ["stopped after 0.3 s without an answer"]
 
 
 def test_an_episode_that_kills_every_worker_is_a_fault_after_the_bound(mortals: Any, markers: Any) -> None:
@@ -115,7 +115,7 @@ def test_what_the_environment_raises_reads_the_same_as_in_this_process(mortals: 
         assert type(raised.value).__name__ == "LookupError" and "On the worker:" in raised.value.__notes__[0]
         with pytest.raises(InfrastructureFault, match=r"it tried to end the program \(SystemExit\(3\)\)"):
             episode.step("leave")
-        assert episode.score() == 0.0 and environment.pool.lost() == []
+        assert episode.score() == 0.0 and environment.pool.take_lost() == []
 
 
 def test_an_environment_that_cannot_be_made_is_the_users_error(mortals: Any) -> None:
@@ -265,7 +265,7 @@ def test_the_tasks_have_a_deadline_of_their_own() -> None:
         def hello(self) -> Any:
             return SimpleNamespace(optional=())
 
-        def any(self, *call: str, timeout: float = 0.0) -> Any:
+        def call_environment(self, *call: str, timeout: float = 0.0) -> Any:
             asked.append((call, timeout))
 
     environment = RemoteEnvironment("any", cast(Any, Asked()), 7.0)
