@@ -35,8 +35,6 @@ class OperatorsOptions:
     """Most calls of a new turn."""
     max_calls: int = field(default=4000, validator=validators.ge(1))
     """Most environment calls (episodes, steps, compositions) for one evolution."""
-    surveyed: int = field(default=1000, validator=validators.ge(1))
-    """Most pool tasks whose solutions are carried out to read them (once in a process; beside `max_calls`)."""
 
 
 class Operators:
@@ -51,7 +49,7 @@ class Operators:
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
         catalog = catalog_of(environment.describe())
-        solved = self._survey.solved(feedback.pool, environment, catalog, self.options.surveyed)
+        solved = self._survey.solved(feedback.pool, environment, catalog)
         several = any(action.turn for one in solved for action in one.task.solution)
         kept = [found for one in solved if (found := turns(one, several)) is not None]
         if not kept:

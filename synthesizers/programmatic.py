@@ -35,15 +35,13 @@ class ProgrammaticOptions:
     without_signals: str = field(default="cover", validator=validators.in_(("cover", "nothing")))
     """What an evolution without any signal does: cover what the pool lacks, or yield nothing."""
     shrinkage: float = field(default=4.0, validator=validators.gt(0.0))
-    """k: how many rollouts the rate of the level above is worth."""
+    """k: how many rollouts of a link the failure rate of its level above is worth."""
     neighbours: float = field(default=0.125, validator=[validators.ge(0.0), validators.le(1.0)])
     """Share of the wanted tasks that may be near neighbours of forgotten tasks (one for each forgetting signal)."""
     max_calls: int = field(default=4000, validator=validators.ge(1))
     """Most environment calls (episodes, steps, compositions) for one evolution."""
     starts: int = field(default=4, validator=validators.ge(1))
     """Start tasks drawn for a chain, of which the one whose solution uses most of the link's apps is taken."""
-    surveyed: int = field(default=1000, validator=validators.ge(1))
-    """Most pool tasks whose solutions are carried out to read their links (once in a process; beside `max_calls`)."""
 
 
 class Programmatic:
@@ -61,7 +59,7 @@ class Programmatic:
         if self.options.use_signals and not signals and self.options.without_signals == "nothing":
             return
         catalog = catalog_of(environment.describe())
-        solved = self._survey.solved(feedback.pool, environment, catalog, self.options.surveyed)
+        solved = self._survey.solved(feedback.pool, environment, catalog)
         if not solved:
             return
         search = _Search(self.options, feedback, environment, catalog, solved, rng, signals)

@@ -26,7 +26,7 @@ class RayOptions:
     address: str = ""
     """Of a running cluster ("auto": the one that this machine belongs to); "" begins one on this machine that ends with the run."""
     workers: int = field(default=2, validator=validators.ge(1))
-    """Actors."""
+    """Number of actors."""
     cpus: float = field(default=1.0, validator=validators.gt(0))
     """Cores of the cluster that one actor takes."""
     retries: int = field(default=3, validator=[validators.ge(0), validators.le(100)])
