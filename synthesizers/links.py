@@ -6,6 +6,7 @@ Equal JSON values are enough; formats, where an environment declares them, rule 
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from attrs import define, field, frozen
@@ -13,6 +14,9 @@ from attrs import define, field, frozen
 from coevolve import Environment, Step, Task, perform
 
 from .catalog import Catalog, Leaf, distinctive, json_equal
+
+SURVEYED = 1000
+"""Pool tasks whose solutions are carried out at most, once in a process; they do not count as a synthesizer's `max_calls`."""
 
 
 @frozen
@@ -87,10 +91,10 @@ class Survey:
 
     _known: dict[str, SolvedTask] = field(factory=dict)
 
-    def solved(self, tasks: Iterable[Task], environment: Environment, catalog: Catalog, limit: int) -> list[SolvedTask]:
+    def solved(self, tasks: Iterable[Task], environment: Environment, catalog: Catalog, limit: int = SURVEYED) -> list[SolvedTask]:
         """Those of the first `limit` tasks whose solution runs without an error, in the pool's order."""
         found = []
-        for _, task in zip(range(limit), tasks, strict=False):
+        for task in islice(tasks, limit):
             known = self._known.get(task.id)
             if known is None or (known.task is not task and known.task != task):
                 known = self._known[task.id] = _execute(task, environment, catalog)

@@ -49,8 +49,6 @@ class OperatorsOptions:
     """Most calls of a new turn. Longer turns seldom read like one request."""
     max_calls: int = field(default=4000, validator=validators.ge(1))
     """Most environment calls (opened episodes, steps, compositions) in one evolution."""
-    surveyed: int = field(default=1000, validator=validators.ge(1))
-    """Most pool tasks whose solutions are carried out to read them (once in a process; beside `max_calls`)."""
 
 
 class Operators:
@@ -65,7 +63,7 @@ class Operators:
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
         catalog = catalog_of(environment.describe())
-        solved = self._survey.solved(feedback.pool, environment, catalog, self.options.surveyed)
+        solved = self._survey.solved(feedback.pool, environment, catalog)
         several = any(action.turn for one in solved for action in one.task.solution)
         parents = [found for one in solved if (found := task_turns(one, several)) is not None]
         if not parents:

@@ -44,8 +44,6 @@ class ProgrammaticOptions:
     """Most environment calls (opened episodes, steps, compositions) in one evolution."""
     starts: int = field(default=4, validator=validators.ge(1))
     """How many start tasks are drawn for a chain. The one whose solution uses most of the link's apps is taken."""
-    surveyed: int = field(default=1000, validator=validators.ge(1))
-    """Most pool tasks whose solutions are carried out to read their links (once in a process; beside `max_calls`)."""
 
 
 class Programmatic:
@@ -63,7 +61,7 @@ class Programmatic:
         if self.options.use_signals and not signals and self.options.without_signals == "nothing":
             return
         catalog = catalog_of(environment.describe())
-        solved = self._survey.solved(feedback.pool, environment, catalog, self.options.surveyed)
+        solved = self._survey.solved(feedback.pool, environment, catalog)
         if not solved:
             return
         search = _LinkSearch(self.options, feedback, environment, catalog, solved, rng, signals)

@@ -34,8 +34,6 @@ class RandomOptions:
     """Where tasks have several user turns: probability that a walk continues a part of the start task's solution."""
     optional: float = field(default=0.2, validator=[validators.ge(0.0), validators.le(1.0)])
     """Probability that an optional argument is given."""
-    surveyed: int = field(default=1000, validator=validators.ge(1))
-    """Most pool tasks whose solutions are carried out to see their dependences (once in a process; beside `max_calls`)."""
 
 
 class RandomExploration:
@@ -50,7 +48,7 @@ class RandomExploration:
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
         catalog = catalog_of(environment.describe())
-        solved = self._survey.solved(feedback.pool, environment, catalog, self.options.surveyed)
+        solved = self._survey.solved(feedback.pool, environment, catalog)
         if not solved or not catalog.tools:
             return
         walk = _Walk(self.options, environment, catalog, ArgumentValues(catalog, solved), rng)

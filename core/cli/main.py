@@ -303,6 +303,20 @@ def plugins(block: Block = None, as_json: AsJson = False) -> None:
         raise typer.Exit(1)
 
 
+@app.command(short_help="Every option of a component, with its text.")
+def options(
+    component: Annotated[
+        str | None, typer.Argument(metavar="KIND:NAME", help="A component, such as signal:rare; core's settings if not given.")
+    ] = None,
+    block: Block = None,
+) -> None:
+    """Every option of a component with its default, its unit and what it does; without a component core's own settings, and a list of the
+    components."""
+    from .option_list import option_list
+
+    print("\n".join(option_list(component, block or ())))
+
+
 @app.command()
 def recipes() -> None:
     """The recipes that `--recipe` takes."""

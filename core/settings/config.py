@@ -118,14 +118,19 @@ class Config:
     evaluation: Evaluation = Evaluation()
     plugins: PluginChoice = PluginChoice()
     environment: Chosen
+    """Where tasks are carried out."""
     policy: Chosen
+    """The engine that samples from the model."""
     trainer: Chosen
+    """How the policy is updated."""
     sampler: Chosen
+    """How the tasks of an iteration are picked from the pool."""
     synthesizer: Chosen | None = None
-    """None (in TOML: name = "none") keeps the pool static."""
+    """What makes new tasks from signals; None (in TOML: name = "none") keeps the pool static."""
     executor: Chosen | None = None
-    """Who does the environment's work; None (in TOML: name = "threads"): this process does, in `workers` threads."""
+    """Where the environment's work is done; None (in TOML: name = "threads"): in `workers` threads of this process."""
     signals: tuple[Chosen, ...] = Factory(tuple)
+    """Detectors of weaknesses, whose signals guide the synthesizer."""
     validators: tuple[Chosen, ...] = Factory(tuple)
     """A candidate must pass all of them; none at all admits every candidate (the paper's arm without validation)."""
 

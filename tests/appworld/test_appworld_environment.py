@@ -19,15 +19,15 @@ SHOW = Action("spotify.show_song", {"song_id": 1})
 
 
 def test_the_contract_is_kept(environment: AppWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a task whose solution is shown and one whose solution is held out."""
+    """With a task that contains its solution and one whose solution is held out."""
     monkeypatch.setattr(AppWorld, "splits", lambda _: ("train", "test_normal"))
     check_environment(environment, sample=1)
 
 
 def test_held_out_tasks_show_neither_solution_nor_answer(environment: AppWorld) -> None:
     assert environment.splits() == SPLITS
-    shown = environment.tasks("train")
-    assert shown and all(action.name == "execute" for task in shown for action in task.solution)
+    train = environment.tasks("train")
+    assert train and all(action.name == "execute" for task in train for action in task.solution)
     for split in SPLITS[1:]:
         tasks = environment.tasks(split)
         assert tasks
@@ -183,5 +183,5 @@ def test_the_first_block_counts(text: str, code: str | None) -> None:
 
 
 def test_results_say_what_they_were_got_with(environment: AppWorld) -> None:
-    told = environment.provenance()
-    assert told["benchmark"] != "AppWorld" and told["appworld"] and json.dumps(dict(told))
+    found = environment.provenance()
+    assert found["benchmark"] != "AppWorld" and found["appworld"] and json.dumps(dict(found))

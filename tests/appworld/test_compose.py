@@ -36,7 +36,7 @@ BOUGHT = {"shop.Order": {"added": [{"item": 3}], "updated": {}, "removed": []}}
 
 @define
 class Pretended:
-    """RunsCode in which `buy` changes something, `complete_task` completes, and what is shown has a title."""
+    """Worlds in which `buy` changes something, `complete_task` completes, and what a lookup finds has a title."""
 
     answers: dict[str, Any] = field(factory=lambda: {"shop.show": {"item_id": 3, "title": "Lamp", "price": 4.5}})
     fails: bool = False
@@ -106,7 +106,7 @@ def test_a_task_made_from_a_made_task_begins_where_that_begins() -> None:
         (Pretended(), []),
         (Pretended(), [Step(Action("shop.buy", {"item_id": 3}), "", error="refused")]),
     ],
-    ids=["raises", "ends its world", "gives up", "nothing to tell", "no effect", "too much", "no argument", "nothing", "failed"],
+    ids=["raises", "ends its world", "gives up", "nothing to ask", "no effect", "too much", "no argument", "nothing", "failed"],
 )
 def test_there_is_no_task_without_a_sound_reference(worlds: Pretended, made: list[Step]) -> None:
     assert compose(worlds, CALLS, START, made, "new:1") is None

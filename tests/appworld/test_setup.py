@@ -35,7 +35,7 @@ def data(folder: Path, word: str = "Do it.", version: str = home.DATA) -> Path:
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache of its own, with an engine that is said to be there; its verification counts one task."""
+    """A cache of its own, with an engine that counts as installed; its verification counts one task."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(setup, "engine", lambda folder, requested: None)
     monkeypatch.setattr(setup, "verify", lambda root: {"passed": 1, "total": 1})

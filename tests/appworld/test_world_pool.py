@@ -1,4 +1,4 @@
-"""WorldPool over a fake server: lost ones come back, ended ones are told, room is kept, nothing is left."""
+"""The pool over a fake server: lost worlds are restored, ended ones are reported, the limit is kept, nothing is left."""
 
 import sys
 import threading
@@ -19,11 +19,11 @@ TASK = Task("a_1", "appworld", "Do it.")
 
 @pytest.fixture
 def worlds(tmp_path: Path) -> Iterator[WorldPool]:
-    worker = ServerProcess([sys.executable, str(Path(__file__).with_name("fake_server.py"))], tmp_path)
-    made = WorldPool(worker, tmp_path, LIMITS)
+    server = ServerProcess([sys.executable, str(Path(__file__).with_name("fake_server.py"))], tmp_path)
+    made = WorldPool(server, tmp_path, LIMITS)
     yield made
     made.close()
-    assert worker.pid is None
+    assert server.pid is None
 
 
 def opened(worlds: WorldPool) -> int:
@@ -71,7 +71,7 @@ def test_a_killed_world_is_made_again_and_then_its_code_is_blamed(worlds: WorldP
 
 
 @pytest.mark.parametrize(("code", "error"), [("end", WorldEnded), ("raise", EngineError)])
-def test_what_the_code_did_is_told_and_not_tried_again(worlds: WorldPool, code: str, error: type[Exception]) -> None:
+def test_what_the_code_did_is_reported_and_not_tried_again(worlds: WorldPool, code: str, error: type[Exception]) -> None:
     world = worlds.open(TASK)
     with pytest.raises(error):
         world.execute(code)
@@ -142,11 +142,11 @@ def test_a_trace_needs_no_world_of_ones_own(worlds: WorldPool) -> None:
 
 
 def test_nothing_is_left_of_a_server(tmp_path: Path) -> None:
-    worker = ServerProcess([sys.executable, str(Path(__file__).with_name("fake_server.py"))], tmp_path)
-    worker.connect().close()
-    process, run = worker._process, worker._run
+    server = ServerProcess([sys.executable, str(Path(__file__).with_name("fake_server.py"))], tmp_path)
+    server.connect().close()
+    process, run = server._process, server._run
     assert process is not None and run is not None and run.parent == private_folder() and (run / "socket").exists()
-    worker.stop()
+    server.stop()
     assert process.returncode == 0
     assert not run.exists()
 
@@ -159,7 +159,7 @@ def test_synthesized_tasks_are_known_by_all_that_they_are() -> None:
     assert located(task)["synthesized"] == {**payload, "query": "Do more."}
 
 
-def test_room_is_by_memory_unless_it_is_said(tmp_path: Path) -> None:
+def test_room_is_by_memory_unless_it_is_given(tmp_path: Path) -> None:
     assert room(tmp_path, 7) == 7
     small = room(tmp_path, 0)
     (tmp_path / "data" / "base_dbs").mkdir(parents=True)

@@ -93,9 +93,9 @@ def write(bfcl: Bfcl, calls: Sequence[Call]) -> str:
 def play(bfcl: Bfcl, task: Task, answers: Sequence[str]) -> tuple[list[Message], list[dict[str, Any]] | None, float]:
     """All messages that are not the model's, the tools, and the score; silent when the answers are used up."""
     with bfcl.open(task) as episode:
-        messages, said, done = list(episode.messages), iter(answers), False
+        messages, given, done = list(episode.messages), iter(answers), False
         while not done:
-            seen = episode.step(next(said, ""))
+            seen = episode.step(next(given, ""))
             messages += seen.messages
             done = seen.done
         return messages, None if episode.tools is None else list(episode.tools), episode.score()
@@ -249,12 +249,12 @@ def test_more_perturbed_trajectories_get_the_official_messages_and_verdicts(
 def test_stored_trajectories_get_the_official_verdicts(mode: str, make: Make, official: Official, tmp_path: Path) -> None:
     """Rolled out by the loop's own code, written to a run's file, read back, and given to the official decoder and checker as texts."""
     bfcl = make(category="all", mode=mode, positional="drop")
-    said = {task.id: [*texts, *[""] * 20] for task, texts in trajectories(bfcl, random.Random(mode), 1)}
+    scripts = {task.id: [*texts, *[""] * 20] for task, texts in trajectories(bfcl, random.Random(mode), 1)}
     tasks = bfcl.tasks("all")[::6]
     runner = RolloutRunner(bfcl, RolloutLimits(), Clock())
     store = Store(tmp_path / "run.sqlite", create=True)
     try:
-        policy = ScriptedPolicy(ScriptedOptions(lambda task, row: said[task.id]))
+        policy = ScriptedPolicy(ScriptedOptions(lambda task, row: scripts[task.id]))
         store.add_pool(0, TaskPool(tuple(tasks)), tasks)
         store.add_groups(runner.run(policy, tasks, 1, Sampling(), 1))
         stored = {trajectory.task_id: trajectory for group in store.groups() for trajectory in group.trajectories}

@@ -24,7 +24,7 @@ def test_every_command_and_option_has_a_help_text() -> None:
         return [(name, command), *(found for key, value in below.items() for found in commands(value, f"{name} {key}"))]
 
     found = commands(typer.main.get_command(app), "coevolve")
-    assert len(found) == 15
+    assert len(found) == 16
     for name, command in found:
         assert getattr(command, "help", None), name
         assert [p.name for p in getattr(command, "params", ()) if not getattr(p, "help", None)] == [], name

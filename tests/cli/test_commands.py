@@ -113,6 +113,19 @@ def test_recipes_are_listed(call: Call, capfd: Read) -> None:
     assert names == ["appworld-smoke", "bfcl-smoke", "desk", "desk-teacher", *papers]
 
 
+def test_options_are_printed_with_their_texts(call: Call, capfd: Read) -> None:
+    assert call("options", "policy:tabular") == 0
+    assert 'policy:tabular (coevolve-fast 0.1.0)\n\npolicy.model = ""\n' in capfd.readouterr().out
+    assert call("options", "signal:rare") == 0
+    assert "\nsignals.rare.theta = 0.5\n    Threshold in percent" in capfd.readouterr().out
+    assert call("options") == 0
+    out = capfd.readouterr().out
+    assert out.startswith("Settings of core\n\nseed = 0\n    ") and "\n  signal:rare\n" in out and "\npolicy.name (must be given)\n" in out
+    for wrong, hint in (("signal:rae", "'rare'"), ("sgnal:rare", "'signal'"), ("rare", "'signal:rare'"), ("signl:", "'signal'")):
+        assert call("options", wrong) == 2
+        assert f"(did you mean {hint}?)" in capfd.readouterr().err
+
+
 def test_plugins_are_listed_with_their_distribution(call: Call, capfd: Read) -> None:
     assert call("plugins") == 0
     lines = capfd.readouterr().out.splitlines()

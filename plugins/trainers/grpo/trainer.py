@@ -65,17 +65,20 @@ class GrpoOptions:
     micro_batch: int = field(default=0, validator=ge(0))
     """Rows a forward and backward pass; 0 is the whole batch. Gradients are accumulated, so it changes memory, not the update."""
     max_grad_norm: float = field(default=1.0, validator=FINITE)
-    """Norm that the gradient is clipped to; 0 clips nothing."""
+    """Largest norm of the gradient; a longer one is scaled down to it. 0: no clipping."""
     weight_decay: float = field(default=0.0, validator=FINITE)
+    """AdamW's weight decay: a step multiplies weights by 1 - learning_rate * weight_decay, those of norms and biases excepted."""
     max_gap: float | None = field(default=None, validator=optional([gt(0.0), lt(inf)]))
     """Largest mean |difference| between the engine's log-probabilities of the sampled tokens and the trainer's; above it the run stops
     before the update. None is 0.001 where the policy computes in float32 and 0.1 in bfloat16."""
     exact_group_normaliser: bool = False
     """One normaliser a task instead of one for the batch."""
     gradient_checkpointing: bool = False
+    """Whether activations are computed again in the backward pass: less memory, about a third more time for an update."""
     lora_rank: int = field(default=0, validator=ge(0))
-    """0 trains all weights."""
+    """Rank of LoRA adapters; 0 trains all weights."""
     lora_alpha: int = field(default=32, validator=ge(1))
+    """Scale of the adapters: their output is multiplied by lora_alpha / lora_rank."""
     quantize: str = ""
     """"4bit" keeps the frozen weights beneath the adapters in four bits (QLoRA); needs a GPU and the package bitsandbytes."""
     lora_targets: tuple[str, ...] = ()
