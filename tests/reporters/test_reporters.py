@@ -11,7 +11,7 @@ from coevolve import CandidateTask, Signal, Verdict
 from coevolve.plugins.reporters.final_table import final_table
 from coevolve.plugins.reporters.live import LiveReporter
 from coevolve.plugins.reporters.plain import PlainReporter
-from coevolve.plugins.reporters.progress import Progress, by_mode, counted
+from coevolve.plugins.reporters.progress import Progress, format_counts, format_success
 from coevolve.testing import make_group, make_task
 
 CONFIG = {"steps": 4, "environment": {"name": "desk"}}
@@ -81,7 +81,7 @@ def test_the_live_display_shows_every_figure(tmp_path: Path) -> None:
     reporter.coevolve_run_left(folder=tmp_path)
     text = out.getvalue()
     for part in (
-        "1 of 4", "0.500 (groups that teach: 33%)", "held-out @ 0", "boundary 1, rare 1", "admitted 1; rejected call_failed 1",
+        "1 of 4", "0.500 (mixed groups: 33%)", "held-out @ 0", "boundary 1, rare 1", "admitted 1; rejected call_failed 1",
         "update 75%, feedback 25%", "note: no learning signal", "feedback stage 2.0%, overhead 1.0%",
     ):  # fmt: skip
         assert part in text, part
@@ -118,5 +118,5 @@ def test_the_final_table_has_every_rejection_and_origin() -> None:
 
 
 def test_words() -> None:
-    assert counted({}) == "none"
-    assert by_mode({"greedy": 0.5, "sampled": 0.25}) == "greedy 0.500, sampled 0.250"
+    assert format_counts({}) == "none"
+    assert format_success({"greedy": 0.5, "sampled": 0.25}) == "greedy 0.500, sampled 0.250"
