@@ -31,7 +31,7 @@ class RareOptions:
 
 
 class Rare:
-    """Yields one signal for each task, at its last iteration with a rare pattern, of strength 1 - (c / N) / (theta / 100) for the rarest."""
+    """Yields a signal for each task, at its last iteration with a rare pattern, of strength 1 - (c / N) / (theta / 100) for the rarest."""
 
     name: ClassVar[str] = "rare"
     Options: ClassVar[type] = RareOptions
