@@ -193,7 +193,7 @@ def test_a_world_that_is_killed_from_outside_is_nobodys_fault(harmed: AppWorld) 
 
 
 def test_an_unscorable_world_scores_nothing(harmed: AppWorld) -> None:
-    """Code that breaks what saves its world gets 0; it is no infrastructure fault, since the untouched task can be scored."""
+    """Code that breaks what saves its world gets 0; it is not an infrastructure fault, since the untouched task can be scored."""
     broken = "import json\nfor name in ('dumps', 'dump'): setattr(json, name, None)\n"
     broken += "random._os.sys.modules['appworld.apps.api_lib'].save_local_dbs = None\n"
     with harmed.open(harmed.tasks("train")[0]) as episode:

@@ -64,7 +64,7 @@ def test_composed_tasks_are_scored_by_the_engine(environment: AppWorld, made: di
     assert found == [expected for _, _, expected in tried]
 
 
-def test_the_new_request_is_the_one_that_the_agent_is_told(environment: AppWorld, made: dict[str, Task]) -> None:
+def test_the_new_request_is_the_one_that_the_agent_gets(environment: AppWorld, made: dict[str, Task]) -> None:
     with environment.open(made["look"]) as episode:
         assert made["look"].query in episode.messages[-1]["content"]
         seen = episode.step("```python\nprint(apis.supervisor.show_active_task()['instruction'])\n```")
@@ -79,7 +79,7 @@ def test_another_way_to_the_same_end_is_accepted_and_one_change_more_is_not(envi
         assert score(environment, made["like"], [*(Action(*one) for one in more), *made["like"].solution]) == 1.0
     assert score(environment, made["like"], [Action(*liked[0]), *made["like"].solution]) == 0.0
     assert score(environment, made["like"], [Action("spotify.like_song", {"song_id": 10}), end]) == 0.0
-    assert score(environment, made["pay"], made["pay"].solution[1:]) == 1.0  # the lookup is no part of the end
+    assert score(environment, made["pay"], made["pay"].solution[1:]) == 1.0  # the lookup is not part of the end
 
 
 def test_the_order_of_changes_does_not_matter(environment: AppWorld, start: Task) -> None:
