@@ -12,7 +12,6 @@ from rude_server import RudeServer, serving
 
 from coevolve.plugins.policies import smollm2
 
-
 ONE_WORKER = {"real_server": "real server", "environment": "appworld"}
 """Fixtures that are dear to set up: with `--dist loadgroup` all their tests go to one worker. A file goes to one worker in any case."""
 
