@@ -27,17 +27,17 @@ class Action:
 
 @frozen
 class Step:
-    """An action and what came of it.
-
-    `observation` is the text that the policy saw, `result` the JSON value behind it; `error` is None when the call succeeded.
-    """
+    """An action and what came of it."""
 
     action: Action
     observation: str
+    """The text that the policy saw."""
     result: Any = None
+    """The JSON value behind the text."""
     error: str | None = None
+    """Why the call failed; None when it succeeded."""
     inner: bool = False
-    """Done by the step before it that is not inner (a block of code that called APIs), so no action of its own."""
+    """Whether the code of an earlier step did it (a block of code that called APIs): it is not an action of its own."""
 
 
 @frozen
@@ -55,14 +55,20 @@ class Origin:
 
 @frozen
 class Task:
-    """Intent, query and solution in one environment. `payload` is the environment's own (initial state, turns, ...)."""
+    """Intent, query and solution in one environment."""
 
     id: str
+    """Unique within the environment."""
     environment: str
+    """Name of the environment that it belongs to."""
     query: str
+    """The request as the policy reads it."""
     intent: str = ""
+    """What the user wants, in words; for people and for the synthesizer."""
     solution: tuple[Action, ...] = ()
+    """The actions of a known solution; empty for none."""
     payload: Mapping[str, Any] = field(factory=dict)
+    """What the environment needs to open the task: an initial state, a goal, turns."""
     origin: Origin = Origin()
 
 
@@ -72,7 +78,9 @@ class TaskKeys:
     the held-out split is disjoint by (None: the environment has no such notion)."""
 
     actions: str
+    """Digest of the calls that solve it."""
     end_state: str
+    """Digest of the world and the answer that its solution ends with."""
     family: str | None = None
 
 
@@ -100,15 +108,16 @@ class Description:
 
 @frozen
 class Observation:
-    """What the environment answers to one completion: messages to append, the actions that ran, whether the episode is over.
-
-    `fault` names a policy fault (text that is no call, too many steps); such an episode still gets the environment's score.
-    """
+    """What the environment answers to one completion."""
 
     messages: tuple[Message, ...] = ()
+    """What the policy reads next, such as the result of its call; none where the episode is over."""
     steps: tuple[Step, ...] = ()
+    """The actions that the text performed; none where it was not a call."""
     done: bool = False
+    """Whether the episode is over; no `step` follows."""
     fault: str | None = None
+    """What the policy did wrong (text that is not a call, too many steps); such an episode still gets the environment's score."""
 
 
 @frozen

@@ -115,8 +115,11 @@ class Config:
     replay: str = ""
     """Folder of a run whose teacher traffic answers this one's requests: no network, no cost; the other settings must be that run's."""
     retirement: Retirement = Factory(Retirement)
+    """When tasks rest."""
     evaluation: Evaluation = Evaluation()
+    """When and on what the held-out success is measured."""
     plugins: PluginChoice = PluginChoice()
+    """Which plugins are loaded."""
     environment: Chosen
     """Where tasks are carried out."""
     policy: Chosen
