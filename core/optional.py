@@ -1,10 +1,9 @@
 """What a component may offer beside its contract, or ask for; the loop looks for each by its methods, and who has none loses nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from .contracts import Environment, Episode, Policy, RunInfo
+from .contracts import Environment, Policy, RunInfo
 from .errors import InfrastructureFault
 from .model import Message, RolloutGroup, Sampling, Task, TeacherCall
 
@@ -57,24 +56,6 @@ class Examinable(Protocol):
     @classmethod
     def examine(cls) -> list[str]:
         """As `Installable.doctor`, which then only looks at what can be seen at once; may take minutes."""
-
-
-class Rolls(Protocol):
-    """Lets the trained policy attempt tasks, once each and greedily."""
-
-    def __call__(self, tasks: Sequence[Task], keep: Callable[[Task, Episode], None]) -> Sequence[RolloutGroup]:
-        """`keep` is given each episode when it is over and scored, before it is closed; from several threads, not for one that broke."""
-
-
-@runtime_checkable
-class HasLeaderboard(Protocol):
-    """An environment whose benchmark has a leaderboard; `coevolve leaderboard RUN` calls this."""
-
-    def leaderboard(self, folder: Path, name: str, roll: Rolls) -> Sequence[str]:
-        """Roll out what the leaderboard asks for and write what it takes into `folder`; an interrupted one is gone on with.
-
-        `name` is what the submission is called there. Returns lines for the user: figures, and what is left to do by hand.
-        """
 
 
 @runtime_checkable

@@ -57,7 +57,6 @@ from coevolve.core.optional import (
     HasAggregates,
     HasEstimate,
     HasFixed,
-    HasLeaderboard,
     HasMetrics,
     HasProvenance,
     HasUsage,
@@ -68,12 +67,12 @@ from coevolve.core.optional import (
     NeedsEnvironment,
     NeedsJournal,
     NeedsPolicy,
-    Rolls,
     StreamsCompletions,
     TakesWeights,
 )
 from coevolve.core.refusals import Reason, Refusal
 from coevolve.core.replay import Replay, perform, play
+from coevolve.core.run.trained_run import TrainedRun, trained_run
 
 __version__ = "0.1.0"
 
@@ -101,7 +100,6 @@ __all__ = [
     "HasAggregates",
     "HasEstimate",
     "HasFixed",
-    "HasLeaderboard",
     "HasMetrics",
     "HasProvenance",
     "HasUsage",
@@ -124,7 +122,6 @@ __all__ = [
     "Refusal",
     "Replay",
     "RolloutGroup",
-    "Rolls",
     "RunInfo",
     "Sampler",
     "Sampling",
@@ -141,6 +138,7 @@ __all__ = [
     "Tokens",
     "TooManyFaults",
     "Tool",
+    "TrainedRun",
     "Trainer",
     "Trajectory",
     "Unsent",
@@ -155,4 +153,5 @@ __all__ = [
     "hookimpl",
     "perform",
     "play",
+    "trained_run",
 ]

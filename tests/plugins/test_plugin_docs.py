@@ -15,7 +15,6 @@ from coevolve import Episode, Worker
 from coevolve.core.contracts import KINDS
 from coevolve.core.optional import (
     HasEstimate,
-    HasLeaderboard,
     HasUsage,
     HasWeights,
     Installable,
@@ -31,7 +30,6 @@ OPTIONAL = (
     Worker,
     Episode,
     HasEstimate,
-    HasLeaderboard,
     HasUsage,
     HasWeights,
     Installable,
