@@ -17,8 +17,10 @@ from .arguments import Block, ConfigFile, Recipe, RunFolder, Sets
 from .env import env
 from .evaluate import evaluate
 from .listings import config, options, plugins, recipes
+from .plugin_commands import PluginGroup
 
 app = typer.Typer(
+    cls=PluginGroup,
     help="Train an LLM agent and its training data together: GRPO, weakness signals, guided synthesis of executable tasks.",
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -145,36 +147,6 @@ def resume(folder: RunFolder, sets: Sets = None) -> None:
 
 
 app.command("eval", short_help="Success of a policy on a split.")(evaluate)
-
-
-@app.command(short_help="What a benchmark's leaderboard takes.")
-def leaderboard(
-    environment: Annotated[str, typer.Argument(metavar="ENV", help="The run's environment, such as appworld.", show_default=False)],
-    folder: RunFolder,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where to write it, or to go on; RUN/leaderboard if not given.")
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="What to call it there; the run's folder if not given.")
-    ] = None,
-    sets: Sets = None,
-) -> None:
-    """Let the trained policy attempt what a benchmark's leaderboard asks for, and write what it takes. Stopped anywhere, the same command
-    goes on."""
-    from ..leaderboard import submit
-    from ..record.run_folder import run_file
-    from ..run.prepare import load_allowed
-    from ..settings.config import resolve
-    from ..settings.sources import setting_sources
-
-    sources = setting_sources(None, run_file(folder), sets or ())
-    registry = load_allowed(sources)
-    registry.component("environment", environment)
-    config = resolve(registry, sources)
-    if config.environment.name != environment:
-        raise UserError(f"the run in {folder} is on {config.environment.name!r}, not {environment!r}; name a run on {environment!r}")
-    for line in submit(config, registry, folder, out or folder / "leaderboard", name):
-        print(line)
 
 
 @app.command(short_help="What happened in a run.")

@@ -15,7 +15,6 @@ from coevolve import Episode, Journal, Services, Worker
 from coevolve.core.contracts import KINDS
 from coevolve.core.optional import (
     HasEstimate,
-    HasLeaderboard,
     HasUsage,
     HasWeights,
     Installable,
@@ -28,7 +27,6 @@ OPTIONAL = (
     Worker,
     Episode,
     HasEstimate,
-    HasLeaderboard,
     HasUsage,
     HasWeights,
     Installable,
