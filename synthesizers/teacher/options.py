@@ -8,7 +8,7 @@ from attrs import field, frozen, validators
 from coevolve import endpoint
 from coevolve.endpoint import EndpointOptions, address, read_budget, variable
 
-PACKAGES = ("json_repair", "jsonschema")
+PACKAGES = ("jsonschema",)
 _DASHSCOPE = "https://dashscope-intl.aliyuncs.com/compatible-mode/v1"
 
 
