@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-from equal_in_theory import HERE, imported, train
+from equal_in_theory import HERE, imported, train  # type: ignore[import-not-found]  # lies beside this program
 
 from coevolve import Tokens, Trajectory
 
