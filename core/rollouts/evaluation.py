@@ -1,37 +1,28 @@
-"""Held-out success of any policy in any environment and split."""
+"""Evaluate a policy on a split of an environment: success, its errors, and what the figures must be shown with."""
 
 import hashlib
 import itertools
 import json
 import math
 from collections.abc import Sequence
-from contextlib import closing
-from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-import attrs
-
 from ..contracts import Environment, Policy
 from ..errors import InfrastructureFault, UserError
-from ..isolation.guard import check_split, tasks_of
 from ..model import Outcome, RolloutGroup, Sampling, Task, Trajectory
-from ..optional import Checkable, HasAggregates, HasProvenance, HasUsage, NeedsEnvironment
+from ..optional import HasAggregates, HasProvenance, HasUsage
 from ..randomness import derive, generator
-from ..record.timing import Clock
-from ..registry import Registry
 from ..settings.config import Config
-from ..settings.sources import SettingSource, read_file
-from ..workers.remote_environment import placed_environment, worker_limits
 from .evaluation_report import Estimate, EvaluationReport
-from .runner import RolloutLimits, RolloutRunner
+from .runner import RolloutRunner
 
 ROWS = 256
-"""Episodes that are rolled out at once."""
+"""Episodes at once."""
 
 
 def provenance(part: object) -> dict[str, Any]:
-    """What the results of an environment or a policy must be shown with; empty for one that names nothing."""
+    """What the results of an environment or a policy must be shown with; empty for a component without `provenance`."""
     return dict(part.provenance()) if isinstance(part, HasProvenance) else {}
 
 
@@ -140,13 +131,13 @@ def _best(groups: Sequence[RolloutGroup], seeds: int) -> list[float | None]:
 
 
 def _with_error(values: Sequence[float | None]) -> Estimate:
-    """The mean over tasks and its standard error: the tasks are the sample, whatever was drawn for each."""
+    """The mean over tasks and its standard error, with the tasks as the sample."""
     known = [value for value in values if value is not None]
     return Estimate(fmean(known), stdev(known) / math.sqrt(len(known)) if len(known) > 1 else None)
 
 
 def _prompts(environment: Environment, groups: Sequence[RolloutGroup]) -> str:
-    """A digest of what the policy was shown before it wrote anything: the tools and each task's opening messages."""
+    """A digest of what the policy read before it wrote anything: the tools and each task's opening messages."""
     opened = {}
     for group in groups:
         for trajectory in group.trajectories[:1]:
@@ -164,36 +155,3 @@ def _aggregates(environment: Environment, groups: Sequence[RolloutGroup]) -> dic
 def _means(scored: Sequence[Trajectory]) -> dict[str, float]:
     names = sorted({name for t in scored for name in t.metrics})
     return {name: fmean(t.metrics[name] for t in scored if name in t.metrics) for name in names}
-
-
-def run_eval(
-    config: Config, registry: Registry, *, tasks: int = 0, mode: str = "greedy", samples: int = 1, seeds: int = 1
-) -> EvaluationReport:
-    """`coevolve eval`: build the environment and the policy of `config` and evaluate on `config.evaluation.split`."""
-    with placed_environment(config, registry) as environment:
-        check_split(environment, config.evaluation.split, config.tasks_timeout)
-        policy: Any = registry.make("policy", config.policy)
-        if isinstance(policy, NeedsEnvironment):
-            policy.bind(environment)
-        limits = worker_limits(environment, RolloutLimits(config.max_completions, config.step_timeout, config.workers, config.wave))
-        held_out = tasks_of(environment, config.evaluation.split, config.tasks_timeout)
-        with closing(RolloutRunner(environment, limits, Clock())) as runner:
-            report = evaluate(runner, policy, held_out, mode, config, count=tasks, samples=samples, seeds=seeds)
-    return attrs.evolve(report, scorer=f"{config.environment.name} of {registry.distribution('environment', config.environment.name)}")
-
-
-def check_policy(config: Config, registry: Registry) -> None:
-    """UserError for what is wrong with the policy of `config`, as far as it can be told at once."""
-    policy: Any = registry.make("policy", config.policy)
-    if isinstance(policy, Checkable):
-        policy.check()
-
-
-def arms(file: Path) -> list[SettingSource]:
-    """The tables `[[policy]]` of a file for `coevolve eval --from`: the settings of each policy to evaluate."""
-    found = read_file(file)
-    listed = found.get("policy")
-    tables = isinstance(listed, list) and all(isinstance(one, dict) and "name" in one for one in listed)
-    if set(found) != {"policy"} or not listed or not tables:
-        raise UserError(f"{file} must hold one table [[policy]] for each policy to evaluate, each with its name, and nothing else")
-    return [SettingSource(f"{file}, policy {number}", {"policy": one}) for number, one in enumerate(listed, 1)]

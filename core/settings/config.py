@@ -1,4 +1,4 @@
-"""A run's configuration: every setting with its default and unit. Precedence: defaults < recipe < file < --set.
+"""A run's configuration: every setting with its default and unit. Precedence: defaults < recipe < file < command line.
 
 seed = 3
 [policy]
@@ -11,6 +11,7 @@ theta = 1.0
 """
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,13 +19,13 @@ import tomli_w
 from attrs import Factory, field, frozen
 from attrs.validators import and_, ge, gt, le, lt, min_len
 
-from ..errors import UserError, did_you_mean
+from ..errors import UserError
 from ..registry import Registry
-from ..rollouts.resting_tasks import Retirement
-from .sources import ABSENT, MANY, ONE, SettingSource, merge, recipes, setting_sources, source
-from .toml_to_attrs import NONE, SettingError, describe, plain, structure
+from .retirement import Retirement
+from .sources import ABSENT, MANY, ONE, SettingSource, merge, recipes, setting_sources, source_of
+from .toml_to_attrs import NONE, SettingError, describe, plain, structure, unknown_key
 
-__all__ = ["Chosen", "Config", "Evaluation", "PluginChoice", "dump_toml", "load_config", "plugin_choice", "recipes"]
+__all__ = ["Chosen", "Config", "Evaluation", "PluginChoice", "dump_toml", "load_config", "plugin_choice", "recipes", "resolve"]
 
 DEFAULT_RECIPE = "desk"
 SECONDS: Any = and_(gt(0), le(10_000_000))
@@ -114,17 +115,25 @@ class Config:
     replay: str = ""
     """Folder of a run whose teacher traffic answers this one's requests: no network, no cost; the other settings must be that run's."""
     retirement: Retirement = Factory(Retirement)
+    """When tasks rest."""
     evaluation: Evaluation = Evaluation()
+    """When and on what the held-out success is measured."""
     plugins: PluginChoice = PluginChoice()
+    """Which plugins are loaded."""
     environment: Chosen
+    """Where tasks are carried out."""
     policy: Chosen
+    """The engine that samples from the model."""
     trainer: Chosen
+    """How the policy is updated."""
     sampler: Chosen
+    """How the tasks of an iteration are picked from the pool."""
     synthesizer: Chosen | None = None
-    """None (in TOML: name = "none") keeps the pool static."""
+    """What makes new tasks from signals; None (in TOML: name = "none") keeps the pool static."""
     executor: Chosen | None = None
-    """Who does the environment's work; None (in TOML: name = "threads"): this process does, in `workers` threads."""
+    """Where the environment's work is done; None (in TOML: name = "threads"): in `workers` threads of this process."""
     signals: tuple[Chosen, ...] = Factory(tuple)
+    """Detectors of weaknesses, whose signals guide the synthesizer."""
     validators: tuple[Chosen, ...] = Factory(tuple)
     """A candidate must pass all of them; none at all admits every candidate (the paper's arm without validation)."""
 
@@ -140,31 +149,28 @@ class Config:
         return found
 
 
-def load_config(
-    registry: Registry,
-    recipe: str | None = DEFAULT_RECIPE,
-    file: Path | None = None,
-    sets: Sequence[str] = (),
-    above: Sequence[SettingSource] = (),
-) -> Config:
-    """Merge recipe, file, `sets` and the sources `above` them (each overrides those before it) into a checked configuration.
+def resolve(registry: Registry, sources: Sequence[SettingSource]) -> Config:
+    """Merge `sources`, lowest first, into a checked configuration.
 
     UserError in one line (source, key, what was expected and found) for a setting that does not fit.
     """
-    found = [*setting_sources(recipe, file, sets), *above]
     try:
-        return _structure(registry, merge(found))
-    except SettingError as misfit:
-        raise _user_error(misfit, source(found, misfit.path)) from misfit
+        return _structure(registry, merge(sources))
+    except SettingError as error:
+        raise _user_error(error, source_of(sources, error.path)) from error
 
 
-def plugin_choice(recipe: str | None = DEFAULT_RECIPE, file: Path | None = None, sets: Sequence[str] = ()) -> PluginChoice:
+def load_config(registry: Registry, recipe: str | None = DEFAULT_RECIPE, file: Path | None = None, sets: Sequence[str] = ()) -> Config:
+    """Read a recipe, a file and `--set` texts, and `resolve` them."""
+    return resolve(registry, setting_sources(recipe, file, sets))
+
+
+def plugin_choice(sources: Sequence[SettingSource]) -> PluginChoice:
     """The `plugins` table alone: it is needed before there is a registry to check the rest against."""
-    found = setting_sources(recipe, file, sets)
     try:
-        return structure(merge(found).get("plugins", {}), PluginChoice, "plugins")
-    except SettingError as misfit:
-        raise _user_error(misfit, source(found, misfit.path)) from misfit
+        return structure(merge(sources).get("plugins", {}), PluginChoice, "plugins")
+    except SettingError as error:
+        raise _user_error(error, source_of(sources, error.path)) from error
 
 
 def dump_toml(config: Config) -> str:
@@ -186,15 +192,17 @@ def _one(registry: Registry, kind: str, table: object) -> Chosen | None:
         raise SettingError(kind, f"{kind}: expected a table, found {describe(table)}; choose a component with {kind}.name")
     options = dict(table)
     name = options.pop("name", None if options else ABSENT.get(kind))
-    if name is not None and name == ABSENT.get(kind):
-        if options:
-            raise SettingError(
-                f"{kind}.{min(options)}", f'{kind} has options but {kind}.name is "{name}"; choose one of {_all(registry, kind)}'
-            )
-        return None
+    if name is not None and name != ABSENT.get(kind):
+        return _chosen(registry, kind, name, options, f"{kind}.name", kind)
+    for key in options:
+        if get_close_matches(key, ("name",)):
+            raise unknown_key(kind, key, ("name",))
     if name is None:
         raise SettingError(kind, f"{kind}.name is missing; choose one of {_all(registry, kind)}")
-    return _chosen(registry, kind, name, options, f"{kind}.name", kind)
+    if options:
+        text = f'{kind} has options but {kind}.name is "{name}"; choose one of {_all(registry, kind)}'
+        raise SettingError(f"{kind}.{min(options)}", text)
+    return None
 
 
 def _many(registry: Registry, key: str, kind: str, table: object) -> tuple[Chosen, ...]:
@@ -210,8 +218,7 @@ def _many(registry: Registry, key: str, kind: str, table: object) -> tuple[Chose
                 f"{key}.{name}", f"{key}.{name} has options but {name!r} is not in {key}.names; add it there or remove the table"
             )
         if name not in names:
-            known = (*registry.names(kind), "names")
-            raise SettingError(f"{key}.{name}", f"unknown key '{key}.{name}'{did_you_mean(name, known)}")
+            raise unknown_key(key, name, (*registry.names(kind), "names"))
     return tuple(_chosen(registry, kind, name, tables.get(name, {}), f"{key}.names", f"{key}.{name}") for name in names)
 
 
@@ -221,12 +228,13 @@ def _chosen(registry: Registry, kind: str, name: object, options: object, name_p
         component = registry.component(kind, name)
     except UserError as error:
         raise SettingError(name_path, f"{name_path}: {error}") from error
-    return Chosen(name, structure(options, component.Options, path))
+    beside = ("name",) if kind in ONE else ()
+    return Chosen(name, structure(options, component.Options, path, beside))
 
 
 def _all(registry: Registry, kind: str) -> str:
     return ", ".join(registry.names(kind))
 
 
-def _user_error(misfit: SettingError, where: str | None) -> UserError:
-    return UserError(f"{where}: {misfit.text}" if where else misfit.text)
+def _user_error(error: SettingError, where: str | None) -> UserError:
+    return UserError(f"{where}: {error.text}" if where else error.text)

@@ -1,11 +1,14 @@
-"""Where a run's settings come from: a recipe, a file, `--set key.path=value`; later setting_sources win, key by key.
+"""Where a run's settings come from: a recipe, a file, `--set key.path=value`, other options. Later ones win, key by key.
 
-A layer that chooses another component drops the options that lower setting_sources gave to the one before.
+A source that chooses another component drops the options that lower sources gave to the one before. All that stands on the command line
+counts as one source for this: `--policy openai --set policy.budget=2cost` keeps both.
 """
 
 import importlib.resources
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +26,13 @@ MANY = {"signals": "signal", "validators": "validator"}
 
 @frozen
 class SettingSource:
-    """Settings and the name that errors call their source."""
+    """Settings as tables of TOML values, from one place."""
 
     source: str
+    """Its name in error texts, such as "recipe desk", "mine.toml" or "--set"."""
     values: Mapping[str, Any]
+    command_line: bool = False
+    """Whether it is an option of the command line; all these together choose components as one source."""
 
 
 def recipes() -> dict[str, str]:
@@ -37,7 +43,7 @@ def recipes() -> dict[str, str]:
 
 
 def setting_sources(recipe: str | None, file: Path | None, sets: Sequence[str]) -> list[SettingSource]:
-    """The setting_sources in their order, lowest first. UserError for what cannot be read."""
+    """Read a recipe (None: none), a file (None: none) and `--set` texts once, lowest source first. UserError for what cannot be read."""
     found = []
     if recipe is not None:
         if recipe not in recipes():
@@ -47,8 +53,22 @@ def setting_sources(recipe: str | None, file: Path | None, sets: Sequence[str]) 
     if file is not None:
         found.append(SettingSource(str(file), read_file(file)))
     if sets:
-        found.append(SettingSource("--set", read_sets(sets)))
+        found.append(SettingSource("--set", read_sets(sets), command_line=True))
     return found
+
+
+def option_source(option: str, path: str, value: Any) -> SettingSource:
+    """The source of an option of the command line that stands for one setting: `option_source("--seed", "seed", 3)`."""
+    *tables, last = path.split(".")
+    values = {last: value}
+    for table in reversed(tables):
+        values = {table: values}
+    return SettingSource(option, values, command_line=True)
+
+
+def given_options(*options: tuple[str, str, Any]) -> list[SettingSource]:
+    """The sources of those options (option, key, value) that were given: whose value is not None."""
+    return [option_source(option, path, value) for option, path, value in options if value is not None]
 
 
 def read_file(file: Path) -> dict[str, Any]:
@@ -73,7 +93,7 @@ def read_sets(sets: Sequence[str]) -> dict[str, Any]:
         for part in tables:
             table = table.setdefault(part, {})
             if not isinstance(table, dict):
-                raise UserError(f"--set {setting}: {part!r} was set to a value before, so it has no keys; drop one of the two")
+                raise UserError(f"--set {setting}: {part!r} was set to a value before, so it has no keys; remove one of the two")
         table[last] = parse_value(setting, text.strip())
     return found
 
@@ -92,11 +112,11 @@ def parse_value(setting: str, text: str) -> Any:
     return value if len(parsed) == 1 and isinstance(value, bool | int | float | str | list | dict) else text
 
 
-def merge(found: Sequence[SettingSource]) -> dict[str, Any]:
-    """All setting_sources as one table."""
+def merge(sources: Sequence[SettingSource]) -> dict[str, Any]:
+    """The settings of all sources as one table."""
     merged: dict[str, Any] = {}
-    for layer in found:
-        for key, value in layer.values.items():
+    for values in _layers(sources):
+        for key, value in values.items():
             below = merged.get(key)
             if isinstance(below, dict) and isinstance(value, dict):
                 merged[key] = _over(_kept(key, below, value), value)
@@ -105,11 +125,11 @@ def merge(found: Sequence[SettingSource]) -> dict[str, Any]:
     return merged
 
 
-def source(found: Sequence[SettingSource], path: str) -> str | None:
-    """The uppermost layer that says something about `path`, or about the table that holds it."""
+def source_of(sources: Sequence[SettingSource], path: str) -> str | None:
+    """The name of the uppermost source that sets `path`, or the table that holds it. None when no source does."""
     keys = path.partition("[")[0].split(".")
     while keys:
-        for layer in reversed(found):
+        for layer in reversed(sources):
             value: Any = layer.values
             for key in keys:
                 value = value.get(key) if isinstance(value, Mapping) else None
@@ -119,8 +139,15 @@ def source(found: Sequence[SettingSource], path: str) -> str | None:
     return None
 
 
+def _layers(sources: Sequence[SettingSource]) -> Iterator[Mapping[str, Any]]:
+    """The settings of each source; neighbours of the command line are joined into one."""
+    for on_line, together in groupby(sources, key=lambda layer: layer.command_line):
+        tables = [layer.values for layer in together]
+        yield from [reduce(_over, tables)] if on_line else tables
+
+
 def _kept(key: str, below: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
-    """What stays of a lower layer's table when `value` may choose other components."""
+    """What remains of a lower source's table when `value` may choose other components."""
     if key in ONE and "name" in value and value["name"] != below.get("name"):
         return {}
     if key in MANY and isinstance(value.get("names"), list):

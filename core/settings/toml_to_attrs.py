@@ -7,7 +7,8 @@ import enum
 import math
 import re
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
@@ -39,12 +40,22 @@ class ValueMismatch(ValueError):
         super().__init__(f"expected {expected}, found {describe(value)}{hint}")
 
 
-def structure(value: object, cls: type[T], path: str = "") -> T:
-    """`value` as a `cls`; SettingError names the first key that is wrong, below `path`."""
+def structure(value: object, cls: type[T], path: str = "", beside: Sequence[str] = ()) -> T:
+    """`value` as a `cls`. SettingError names the first key that is wrong, below `path`.
+
+    `beside` are keys of the same table that the caller has taken out of it: an error may suggest them.
+    """
     try:
         return _converter.structure(value, cls)
     except Exception as error:
-        raise _setting_error(error, path) from error
+        raise _setting_error(error, path, beside) from error
+
+
+def unknown_key(path: str, key: str, known: Iterable[str]) -> SettingError:
+    """The error for a `key` of the table at `path` that is not one of `known`; it suggests the nearest of these by its full path."""
+    near = get_close_matches(key, sorted(known), n=1)
+    hint = f" (did you mean {_join(path, near[0])!r}?)" if near else did_you_mean(key, known)
+    return SettingError(_join(path, key), f"unknown key {_join(path, key)!r}{hint}")
 
 
 def plain(value: Any) -> dict[str, Any]:
@@ -77,14 +88,13 @@ def _serialize(instance: object, field: object, value: Any) -> Any:
     return value
 
 
-def _setting_error(error: BaseException, path: str) -> SettingError:
+def _setting_error(error: BaseException, top: str, beside: Sequence[str]) -> SettingError:
     """The first cause inside cattrs' tree of exceptions, an unknown key before all others: it is mostly the reason for the rest."""
-    found = sorted(_leaves(error, path), key=lambda leaf: not isinstance(leaf[0], cattrs.ForbiddenExtraKeysError))
+    found = sorted(_leaves(error, top), key=lambda leaf: not isinstance(leaf[0], cattrs.ForbiddenExtraKeysError))
     leaf, path, *_ = found[0]
     if isinstance(leaf, cattrs.ForbiddenExtraKeysError):
-        key = min(leaf.extra_fields)
         known = [field.name for field in attrs.fields(leaf.cl) if field.init]
-        return SettingError(_join(path, key), f"unknown key {_join(path, key)!r}{did_you_mean(key, known)}")
+        return unknown_key(path, min(leaf.extra_fields), [*known, *(beside if path == top else ())])
     # attrs' own validators put the text first, with the field's name in quotes in it and mostly ": value" at its end.
     text = " ".join(str(leaf.args[0] if leaf.args else leaf).split())
     if match := re.fullmatch(r"(Length of )?'(\w+)' (must .*?)(?:: (.*))?", text):
@@ -140,6 +150,10 @@ def _str(value: object, kind: Any) -> Any:
     if not isinstance(value, str):
         number = isinstance(value, int | float) and not isinstance(value, bool)
         raise ValueMismatch("text", value, f" (quote it: '\"{value}\"')" if number else "")
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair: a name of a file that is not UTF-8; it could not be written to config.toml
+        raise ValueMismatch("text in UTF-8", ascii(value)) from None
     return value
 
 

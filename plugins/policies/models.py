@@ -10,7 +10,7 @@ from typing import Any
 
 from coevolve import UserError
 
-from ..quiet import quiet
+from ..library_logging import quiet
 
 CONVERTED = ("smollm2-135m-instruct",)
 _HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")

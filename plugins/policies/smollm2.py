@@ -83,7 +83,7 @@ def _convert(path: Path, folder: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from ..quiet import quiet
+    from ..library_logging import quiet
     from .models import reading
 
     with reading(str(path)):

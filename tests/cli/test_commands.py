@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import coevolve
+from coevolve.core.settings import sources
 from coevolve.core.settings.config import dump_toml
 
 Call = Callable[..., int]
@@ -112,6 +113,19 @@ def test_recipes_are_listed(call: Call, capfd: Read) -> None:
     assert names == ["appworld-smoke", "bfcl-smoke", "desk", "desk-teacher", *papers]
 
 
+def test_options_are_printed_with_their_texts(call: Call, capfd: Read) -> None:
+    assert call("options", "policy:tabular") == 0
+    assert 'policy:tabular (coevolve-fast 0.1.0)\n\npolicy.model = ""\n' in capfd.readouterr().out
+    assert call("options", "signal:rare") == 0
+    assert "\nsignals.rare.theta = 0.5\n    Threshold in percent" in capfd.readouterr().out
+    assert call("options") == 0
+    out = capfd.readouterr().out
+    assert out.startswith("Settings of core\n\nseed = 0\n    ") and "\n  signal:rare\n" in out and "\npolicy.name (must be given)\n" in out
+    for wrong, hint in (("signal:rae", "'rare'"), ("sgnal:rare", "'signal'"), ("rare", "'signal:rare'"), ("signl:", "'signal'")):
+        assert call("options", wrong) == 2
+        assert f"(did you mean {hint}?)" in capfd.readouterr().err
+
+
 def test_plugins_are_listed_with_their_distribution(call: Call, capfd: Read) -> None:
     assert call("plugins") == 0
     lines = capfd.readouterr().out.splitlines()
@@ -124,7 +138,7 @@ def test_environments(call: Call, capfd: Read, monkeypatch: pytest.MonkeyPatch) 
     from coevolve.core.registry import load_plugins
 
     bfcl = load_plugins().component("environment", "bfcl")
-    monkeypatch.setattr(bfcl, "doctor", classmethod(lambda cls: registered["bfcl"]))
+    monkeypatch.setattr(bfcl, "doctor", classmethod(lambda cls, thorough=True: registered["bfcl"]))
     monkeypatch.setattr(bfcl, "setup", classmethod(lambda cls, **settings: f"done with {settings}"))
     assert call("env", "list") == 0
     lines = capfd.readouterr().out.splitlines()
@@ -142,8 +156,7 @@ def test_environments(call: Call, capfd: Read, monkeypatch: pytest.MonkeyPatch) 
     assert call("env", "setup", "stockroom") == 0
     assert capfd.readouterr().out == "bfcl: ready\nstockroom: needs no set-up\n"
     appworld = load_plugins().component("environment", "appworld")
-    monkeypatch.setattr(appworld, "doctor", classmethod(lambda cls: []))
-    monkeypatch.setattr(appworld, "examine", classmethod(lambda cls: ["a solution fails"]))
+    monkeypatch.setattr(appworld, "doctor", classmethod(lambda cls, thorough=True: ["a solution fails"] if thorough else []))
     assert call("env", "doctor", "appworld") == 1, "the thorough look is the doctor's where there is one"
     assert capfd.readouterr().out == "appworld: a solution fails\n"
     assert call("env", "list") == 0
@@ -166,3 +179,17 @@ def test_it_can_be_run_as_a_module() -> None:
     assert (done.returncode, done.stdout) == (0, f"coevolve {coevolve.__version__}\n")
     bad = subprocess.run([sys.executable, "-m", "coevolve", "rnu"], capture_output=True, text=True, timeout=120)
     assert (bad.returncode, bad.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("command", ["run", "resume"])
+def test_each_source_of_settings_is_read_once(command: str, call: Call, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert call("run", "--config", "fast.toml", "--steps", "1", "--out", "done") == 0
+    read: list[str] = []
+    for name in ("read_file", "read_sets"):
+        real = getattr(sources, name)
+        monkeypatch.setattr(sources, name, lambda given, name=name, real=real: (read.append(name), real(given))[1])
+    arguments = (
+        ["resume", "done"] if command == "resume" else ["run", "--config", "fast.toml", "--block-plugin", "coevolve.synthesizers.operators"]
+    )
+    assert call(*arguments, "--set", "steps=2") == 0
+    assert read == ["read_file", "read_sets"]

@@ -7,16 +7,22 @@ import pytest
 from coevolve import UserError
 from coevolve.core.registry import Registry
 from coevolve.core.settings.config import load_config, plugin_choice
+from coevolve.core.settings.sources import setting_sources
 
 BAD_SETS = {
     # unknown keys and names
     "stpes=3": "--set: unknown key 'stpes' (did you mean 'steps'?)",
-    "policy.cuont=3": "--set: unknown key 'policy.cuont' (did you mean 'count'?)",
-    "policy.inner.dept=3": "--set: unknown key 'policy.inner.dept' (did you mean 'depth'?)",
-    "signals.few.sise=3": "--set: unknown key 'signals.few.sise' (did you mean 'size'?)",
-    "signals.fwe.size=3": "--set: unknown key 'signals.fwe' (did you mean 'few'?)",
+    "policy.cuont=3": "--set: unknown key 'policy.cuont' (did you mean 'policy.count'?)",
+    "policy.inner.dept=3": "--set: unknown key 'policy.inner.dept' (did you mean 'policy.inner.depth'?)",
+    "signals.few.sise=3": "--set: unknown key 'signals.few.sise' (did you mean 'signals.few.size'?)",
+    "signals.fwe.size=3": "--set: unknown key 'signals.fwe' (did you mean 'signals.few'?)",
     "signals.bare.size=3": "--set: signals.bare has options but 'bare' is not in signals.names; add it there or remove the table",
-    "evaluation.evry=3": "--set: unknown key 'evaluation.evry' (did you mean 'every'?)",
+    "evaluation.evry=3": "--set: unknown key 'evaluation.evry' (did you mean 'evaluation.every'?)",
+    "sampler.nam=few": "--set: unknown key 'sampler.nam' (did you mean 'sampler.name'?)",
+    "synthesizer.nmae=few": "--set: unknown key 'synthesizer.nmae' (did you mean 'synthesizer.name'?)",
+    "signals.nams=few": "--set: unknown key 'signals.nams' (did you mean 'signals.names'?)",
+    'validators.name=["few"]': "--set: unknown key 'validators.name' (did you mean 'validators.names'?)",
+    "plugins.onyl=[]": "--set: unknown key 'plugins.onyl' (did you mean 'plugins.only'?)",
     "sampler.name=fwe": "--set: sampler.name: unknown sampler 'fwe' (did you mean 'few'?)",
     'signals.names=["few", "al"]': "--set: signals.names: unknown signal 'al' (did you mean 'all'?)",
     'signals.names=["few", "few"]': "--set: signals.names holds 'few' twice; name it once",
@@ -140,6 +146,6 @@ def test_an_unknown_recipe(parts: Registry) -> None:
 
 def test_a_bad_plugin_table(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"--set: plugins.block: expected a list, found \"rare\""):
-        plugin_choice("desk", None, ["plugins.block=rare"])
-    with pytest.raises(UserError, match=r"--set: unknown key 'plugins.blok' \(did you mean 'block'\?\)"):
-        plugin_choice("desk", None, ["plugins.blok=[]"])
+        plugin_choice(setting_sources("desk", None, ["plugins.block=rare"]))
+    with pytest.raises(UserError, match=r"--set: unknown key 'plugins.blok' \(did you mean 'plugins.block'\?\)"):
+        plugin_choice(setting_sources("desk", None, ["plugins.blok=[]"]))

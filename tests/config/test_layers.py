@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from coevolve import UserError
 from coevolve.core.registry import Registry, load_plugins
-from coevolve.core.settings.config import Config, load_config, plugin_choice
-from coevolve.core.settings.sources import SettingSource, merge, parse_value, read_sets, recipes
+from coevolve.core.settings.config import Config, dump_toml, load_config, plugin_choice, resolve
+from coevolve.core.settings.sources import SettingSource, merge, option_source, parse_value, read_sets, recipes, setting_sources
 
 
 def test_the_recipes_say_what_they_are() -> None:
@@ -114,7 +115,7 @@ def test_none_stands_for_a_value_that_may_be_missing(parts: Registry, base: Path
 def test_the_plugin_table_is_read_before_anything_else(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('[plugins]\nblock = ["a", "b.*"]\n[policy]\nname = "nowhere"\n')
-    choice = plugin_choice("desk", file, ['plugins.only=["coevolve.*"]'])
+    choice = plugin_choice(setting_sources("desk", file, ['plugins.only=["coevolve.*"]']))
     assert (choice.only, choice.block) == (("coevolve.*",), ("a", "b.*"))
 
 
@@ -149,3 +150,48 @@ def test_merging_leaves_the_layers_alone() -> None:
     below, above = {"evaluation": {"every": 1, "tasks": 2}}, {"evaluation": {"tasks": 3}}
     assert merge([SettingSource("a", below), SettingSource("b", above)]) == {"evaluation": {"every": 1, "tasks": 3}}
     assert (below, above) == ({"evaluation": {"every": 1, "tasks": 2}}, {"evaluation": {"tasks": 3}})
+
+
+HARD = [
+    "/some/path/😀",
+    'a "quoted" one',
+    "back\\slash",
+    "line\nbreak\ttab\x1b",
+    "model # one",
+    "3",
+    "true",
+    "2026-11-29",
+    "[1]",
+    "'x'",
+    "",
+]
+"""Texts that are something else in TOML, or cannot stand there as they are."""
+
+
+@pytest.mark.parametrize("value", HARD)
+def test_an_option_of_the_command_line_is_its_value_and_no_toml(value: str, parts: Registry, base: Path, tmp_path: Path) -> None:
+    sources = [*setting_sources(None, base, ()), option_source("--model", "policy.text", value)]
+    config = resolve(parts, sources)
+    assert config.policy.options.text == value
+    again = tmp_path / "again.toml"
+    again.write_text(dump_toml(config), "utf-8", newline="")
+    assert load_config(parts, None, again) == config
+
+
+def test_an_error_names_the_option(parts: Registry, base: Path) -> None:
+    sources = [*setting_sources(None, base, ["steps=3"]), option_source("--steps", "steps", -1)]
+    with pytest.raises(UserError, match=r"^--steps: steps must be >= 0, found -1$"):
+        resolve(parts, sources)
+    with pytest.raises(UserError) as caught:
+        resolve(parts, [*setting_sources(None, base, ()), option_source("--model", "policy.text", "file-\udcff")])
+    assert str(caught.value) == "--model: policy.text: expected text in UTF-8, found \"'file-\\udcff'\""
+
+
+def test_the_whole_command_line_chooses_components_as_one_source(parts: Registry, base: Path) -> None:
+    sources = [*setting_sources(None, base, ["policy.size=4"]), option_source("--policy", "policy.name", "few")]
+    chosen = resolve(parts, sources).policy
+    assert (chosen.name, chosen.options.size) == ("few", 4)
+    last = resolve(parts, [*setting_sources(None, base, ["policy.name=all"]), option_source("--policy", "policy.name", "few")])
+    assert last.policy.name == "few", "an option wins over --set"
+    arm = SettingSource("arms.toml, policy 1", {"policy": {"name": "bare"}})
+    assert resolve(parts, [*sources, arm]).policy.name == "bare", "a file above it drops the options"

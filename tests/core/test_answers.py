@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from coevolve import Action, InfrastructureFault, Observation, Outcome, Sampling, Step, Task, UserError, hookimpl
+from coevolve.core.cli.evaluate import run_eval
 from coevolve.core.isolation import returned_values
 from coevolve.core.isolation.guard import Guard, tasks_of
 from coevolve.core.record.timing import Clock
-from coevolve.core.rollouts.evaluation import run_eval
 from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.testing import ScriptedOptions, ScriptedPolicy, Stockroom, StockroomOptions
 
@@ -135,9 +135,9 @@ class UntoldPlugin:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (None, r"environment 'untold' cannot tell its tasks: TypeError: tasks\(\) must return a sequence of Tasks, not None"),
-        ([3], r"cannot tell its tasks: TypeError: tasks\(\) must return a sequence of Tasks, not \[3\]"),
-        (OSError("burst"), r"cannot tell its tasks: OSError: burst"),
+        (None, r"environment 'untold' cannot return its tasks: TypeError: tasks\(\) must return a sequence of Tasks, not None"),
+        ([3], r"cannot return its tasks: TypeError: tasks\(\) must return a sequence of Tasks, not \[3\]"),
+        (OSError("burst"), r"cannot return its tasks: OSError: burst"),
     ],
 )
 def test_tasks_that_cannot_be_had_are_one_line(runs: Any, folder: Path, found: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:

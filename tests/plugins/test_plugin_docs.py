@@ -11,34 +11,28 @@ from pathlib import Path
 
 import pytest
 
-from coevolve import Episode, Worker
+from coevolve import Episode, Journal, Services, Worker
 from coevolve.core.contracts import KINDS
 from coevolve.core.optional import (
     HasEstimate,
-    HasLeaderboard,
     HasUsage,
     HasWeights,
     Installable,
-    Journal,
-    NeedsChat,
-    NeedsJournal,
-    NeedsPolicy,
+    NeedsServices,
     TakesWeights,
 )
-from coevolve.core.registry import HOOKS
+from coevolve.core.plugin_checks import HOOKS
 
 OPTIONAL = (
     Worker,
     Episode,
     HasEstimate,
-    HasLeaderboard,
     HasUsage,
     HasWeights,
     Installable,
+    NeedsServices,
+    Services,
     Journal,
-    NeedsChat,
-    NeedsJournal,
-    NeedsPolicy,
     TakesWeights,
 )
 TEXT = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text("utf-8")

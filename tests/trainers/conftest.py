@@ -109,7 +109,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
     There is no public way to see a batch as the loss sees it, so this wraps TRL's own method.
     """
-    from coevolve.plugins.trainers.trl_grpo import PackedGrpoTrainer
+    from coevolve.plugins.trainers.grpo.trl_trainer import PackedGrpoTrainer
 
     batches: list[dict[str, Any]] = []
     compute = PackedGrpoTrainer._compute_loss

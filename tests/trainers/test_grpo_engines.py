@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from coevolve import CoevolveError, HasWeights, TakesWeights, Trajectory
 from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
 from coevolve.plugins.trainers.grpo import Grpo, GrpoOptions
-from coevolve.plugins.trainers.trl_grpo import Gap
+from coevolve.plugins.trainers.grpo.trl_trainer import Gap
 
 
 class Copying(TransformersPolicy):

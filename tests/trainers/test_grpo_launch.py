@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coevolve import UserError
-from coevolve.plugins.trainers.launch import Launch, check_checkpoint, launch
+from coevolve.plugins.trainers.grpo.launch import Launch, check_checkpoint, launch
 
 VARIABLES = (
     "ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED", "ACCELERATE_DEEPSPEED_ZERO_STAGE", "FSDP_VERSION", "FSDP_OFFLOAD_PARAMS",

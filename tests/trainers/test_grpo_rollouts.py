@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from coevolve import CoevolveError, Outcome, Tokens, Trajectory, UserError
 from coevolve.plugins.policies.scripted import Scripted, ScriptedOptions
 from coevolve.plugins.trainers.grpo import Grpo, GrpoOptions
-from coevolve.plugins.trainers.trl_grpo import rows_for_trl
+from coevolve.plugins.trainers.grpo.trl_trainer import rows_for_trl
 
 
 def unpadded(batches: list[dict[str, Any]]) -> Counter[tuple[Any, ...]]:

@@ -1,0 +1,349 @@
+"""Trainer "grpo": group-relative policy optimisation (paper, section 3) on TRL's GRPOTrainer.
+
+    J(theta) = (1 / sum_k |tau_k|) sum_k sum_t CLIP(r_{k,t}(theta), A_k, eps)  -  beta * D_KL[pi_theta || pi_ref]
+    A_k = (R_k - mean R) / (std R + 1e-4) over the K rollouts of a task; t runs over the tokens that the policy wrote
+
+Departures: by default the normaliser covers the whole batch of tasks (equal for one task; veRL, which the paper used, does the same), and
+`exact_group_normaliser` restores the formula; D_KL is estimated per token by exp(d) - d - 1 with d = log pi_ref - log pi_theta; the
+standard deviation is the unbiased one. Rollouts that were infrastructure faults are left out of mean, deviation, loss and KL.
+
+    [trainer]
+    name = "grpo"
+    learning_rate = 1e-6
+    beta = 0.001
+
+TRL drives, by one `train()` call over a dataset of tickets ("iteration:slot"); the tasks themselves are picked from the live pool when a
+ticket comes up, so an evolved pool is used by the very next iteration.
+"""
+
+import importlib.util
+import inspect
+import os
+from math import inf
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
+
+from attrs import field, frozen
+from attrs.validators import ge, gt, lt, optional
+
+from coevolve import (
+    CoevolveError,
+    HasWeights,
+    LoopState,
+    Policy,
+    RunInfo,
+    UserError,
+    did_you_mean,
+    hookimpl,
+)
+
+from ...library_logging import quiet
+from .launch import Launch, check_checkpoint, launch
+from .session import Session
+
+SCHEDULES = ("constant", "linear", "cosine")
+FINITE = [ge(0.0), lt(inf)]
+
+
+@frozen
+class GrpoOptions:
+    """Defaults suit models of billions of weights; the desk's recipe sets what suits its small policy."""
+
+    learning_rate: float = field(default=1e-6, validator=FINITE)
+    """Of AdamW (paper: 1e-6)."""
+    schedule: str = "constant"
+    """Of the learning rate over the run: "constant", "linear" or "cosine"."""
+    warmup: int = field(default=0, validator=ge(0))
+    """Optimiser steps of linear warm-up."""
+    beta: float = field(default=0.001, validator=FINITE)
+    """Weight of the KL term; 0 needs no reference model (the paper gives no value; this is veRL's default)."""
+    epsilon: float = field(default=0.2, validator=[gt(0.0), lt(inf)])
+    """Clipping range of the importance ratio; acts only with `num_iterations` above 1."""
+    num_iterations: int = field(default=1, validator=ge(1))
+    """Optimiser steps on each batch of rollouts (mu in the GRPO paper)."""
+    micro_batch: int = field(default=0, validator=ge(0))
+    """Rows a forward and backward pass; 0 is the whole batch. Gradients are accumulated, so it changes memory, not the update."""
+    max_grad_norm: float = field(default=1.0, validator=FINITE)
+    """Largest norm of the gradient; a longer one is scaled down to it. 0: no clipping."""
+    weight_decay: float = field(default=0.0, validator=FINITE)
+    """AdamW's weight decay: a step multiplies weights by 1 - learning_rate * weight_decay, those of norms and biases excepted."""
+    max_gap: float | None = field(default=None, validator=optional([gt(0.0), lt(inf)]))
+    """Largest mean |difference| between the engine's log-probabilities of the sampled tokens and the trainer's; above it the run stops
+    before the update. None is 0.001 where the policy computes in float32 and 0.1 in bfloat16."""
+    exact_group_normaliser: bool = False
+    """One normaliser a task instead of one for the batch."""
+    gradient_checkpointing: bool = False
+    """Whether activations are computed again in the backward pass: less memory, about a third more time for an update."""
+    lora_rank: int = field(default=0, validator=ge(0))
+    """Rank of LoRA adapters; 0 trains all weights."""
+    lora_alpha: int = field(default=32, validator=ge(1))
+    """Scale of the adapters: their output is multiplied by lora_alpha / lora_rank."""
+    quantize: str = ""
+    """"4bit" keeps the frozen weights beneath the adapters in four bits (QLoRA); needs a GPU and the package bitsandbytes."""
+    lora_targets: tuple[str, ...] = ()
+    """Names of the modules that get an adapter; () is every linear layer but the head."""
+
+
+class Grpo:
+    """Trains every policy that has weights here and gives token ids: `HasWeights`, such as "transformers" and "vllm"."""
+
+    name: ClassVar[str] = "grpo"
+    Options: ClassVar[type[Any]] = GrpoOptions
+    fixed_options: ClassVar[tuple[str, ...]] = ("num_iterations", "weight_decay", "lora_rank", "lora_alpha", "lora_targets", "quantize")
+
+    def __init__(self, options: GrpoOptions) -> None:
+        if options.schedule not in SCHEDULES:
+            raise UserError(f"trainer.schedule {options.schedule!r} is unknown{did_you_mean(options.schedule, SCHEDULES)}")
+        if options.lora_targets and not options.lora_rank:
+            raise UserError("trainer.lora_targets names modules for adapters, but trainer.lora_rank is 0: set it, such as to 16")
+        self.options = options
+        self._policy: Any = None
+        self._run: Any = None
+        self._local_rows = 0
+        self._launch = Launch.WHOLE
+        self._trainer: Any = None
+        self._whole: Any = None
+        """Where the weights are split: those to save, in the first process."""
+
+    def fits(self, policy: Any, run: RunInfo, files: bool) -> None:
+        """Check that `policy` has weights to train, that the run's numbers fit together and, where they are here, the model's `files`."""
+        if not (isinstance(type(policy), HasWeights) or isinstance(policy, HasWeights)):  # the first reads no files, on any Python
+            why = "it has no weights here and gives no token ids, and text that is tokenised again is not what was sampled"
+            raise UserError(f'policy {policy.name!r} cannot be trained ({why}); choose policy.name = "transformers" or "vllm"')
+        if run.rollouts < 2:
+            raise UserError(f"rollouts is {run.rollouts}, but advantages are relative to a task's other rollouts; set it to at least 2")
+        processes, micro = _processes(), self.options.micro_batch
+        rows, rest = divmod(run.batch * run.rollouts, processes)
+        if rest:
+            raise UserError(
+                f"the {run.batch * run.rollouts} rows of an iteration (batch * rollouts) cannot be split over {processes} processes"
+            )
+        if micro and rows % micro:
+            each = f" in each of {processes} processes" if processes > 1 else ""
+            raise UserError(f"trainer.micro_batch {micro} does not divide the {rows} rows of an iteration (batch * rollouts){each}")
+        self._check_quantize(policy)
+        self._launch = launch(self.options.quantize, processes)
+        if self._launch.splits and not ("device" in inspect.signature(policy.load).parameters and hasattr(type(policy), "model")):
+            raise UserError(f"policy {policy.name!r} cannot be trained by {self._launch}, which splits its weights: use DDP (torchrun)")
+        if files:
+            policy.check()
+            self._check_adapter(policy)
+
+    def setup(self, policy: Policy, run: RunInfo) -> None:
+        """Check what `fits` checks, and what this machine must have; loads nothing large."""
+        self.fits(policy, run, files=True)
+        self._local_rows = run.batch * run.rollouts // _processes()
+        self._policy, self._run = policy, run
+        self._check_machine()
+        if self.options.quantize:
+            self._policy.quantize = self.options.quantize
+
+    def _check_quantize(self, policy: Any) -> None:
+        if not self.options.quantize:
+            return
+        if self.options.quantize != "4bit":
+            raise UserError(f'trainer.quantize {self.options.quantize!r} is unknown; choose "4bit", or "" for none')
+        if not self.options.lora_rank:
+            raise UserError('trainer.quantize "4bit" trains adapters over frozen weights: set trainer.lora_rank, such as 16')
+        if "quantize" not in inspect.signature(policy.load).parameters:
+            raise UserError(f'trainer.quantize "4bit" cannot load the model of policy {policy.name!r}: set policy.name=transformers')
+
+    def _check_machine(self) -> None:
+        if not self.options.quantize:
+            return
+        if not self._policy.placement[0].startswith("cuda"):
+            raise UserError('trainer.quantize "4bit" needs a GPU, and policy.device is the CPU: set trainer.quantize=""')
+        if importlib.util.find_spec("bitsandbytes") is None:
+            raise UserError('trainer.quantize "4bit" needs the package bitsandbytes: pip install bitsandbytes')
+
+    def _check_adapter(self, policy: Any) -> None:
+        """Put the adapters into the model's skeleton, where the policy has one to show."""
+        rank, targets = self.options.lora_rank, self.options.lora_targets
+        if not rank or not hasattr(policy, "skeleton"):
+            return
+        from peft import get_peft_model
+
+        model = policy.skeleton()
+        width = model.config.get_text_config().hidden_size
+        if rank > width:
+            raise UserError(f"trainer.lora_rank is {rank}, above the model's width {width}: set it to that or less")
+        head = {name.rpartition(".")[2] for name, module in model.named_modules() if module is model.get_output_embeddings()}
+        if named := head.intersection(name.rpartition(".")[2] for name in targets):
+            raise UserError(f"trainer.lora_targets names {named.pop()!r}, the model's head, which takes no adapter: leave it out")
+        try:
+            with quiet():
+                get_peft_model(model, self._adapter())
+        except ValueError as error:
+            why = " ".join(str(error).split())[:200]
+            raise UserError(f"trainer.lora_targets {list(targets)} do not fit the model ({why}): name some of its linear layers") from error
+
+    def policy(self) -> Policy:
+        live: Policy = self._policy if self._trainer is None else self._trainer.live_policy
+        return live
+
+    def train(self, loop: LoopState, resume_from: Path | None) -> None:
+        """One optimiser step (or `num_iterations`) for each of the loop's remaining iterations."""
+        if loop.iteration and resume_from is None:
+            raise CoevolveError(f"the loop stands at iteration {loop.iteration}, but there is no checkpoint to go on from")
+        if loop.iteration >= loop.steps and resume_from is None:
+            return
+        if resume_from:
+            check_checkpoint(resume_from, self._launch)
+        with quiet():
+            self._trainer = self._build(loop, resume_from)
+            self._trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
+            if self._launch.splits:
+                from .sharded_weights import whole_state
+
+                self._whole = whole_state(self._trainer.model, self._trainer.accelerator.is_main_process)
+
+    def save_policy(self, folder: Path) -> None:
+        """Write model and tokenizer as one folder of safetensors; adapters are merged into a copy of the weights."""
+        with quiet():
+            model = self._policy.load() if self._trainer is None else self._trainer.accelerator.unwrap_model(self._trainer.model)
+            if hasattr(model, "peft_config"):
+                self._merged(model).save_pretrained(folder)
+            else:
+                model.save_pretrained(folder, state_dict=self._whole)
+            self._policy.tokenizer.save_pretrained(folder)
+
+    def _merged(self, model: Any) -> Any:
+        """The adapters in a fresh copy of the weights beneath them, which in training may be quantised."""
+        from peft import PeftModel
+
+        from .sharded_weights import read_whole
+
+        with TemporaryDirectory() as folder:
+            model.save_pretrained(folder, state_dict=self._whole)
+            where = {"device": "cpu"} if self.options.quantize else self._where()  # the model in four bits is still on the GPU
+            with read_whole():
+                merged: Any = PeftModel.from_pretrained(self._policy.load(**where), folder).merge_and_unload()
+        return merged
+
+    def _where(self) -> dict[str, str]:
+        """Split weights are read into main memory: a device may have no room for all of them."""
+        return {"device": "cpu"} if self._launch.splits else {}
+
+    def _build(self, loop: LoopState, resume_from: Path | None) -> Any:
+        os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+        import torch
+        from datasets import Dataset  # type: ignore[import-untyped]  # it has no types
+        from transformers import PrinterCallback
+
+        from .sharded_weights import WholeCopy, meet, read_whole
+        from .trl_trainer import PackedGrpoTrainer
+
+        if int(os.environ.get("WORLD_SIZE", "1")) == 1 and torch.cuda.device_count() > 1:
+            raise UserError(
+                f"{torch.cuda.device_count()} GPUs are visible: start one process for each (torchrun --nproc-per-node "
+                f"{torch.cuda.device_count()} -m coevolve run ...), or choose one with CUDA_VISIBLE_DEVICES=0"
+            )
+        session = Session(self.options, self._run, self._policy.tokenizer, self.largest_gap(), loop, resume_from)
+        dtype = self._policy.placement[1]
+        # Full training keeps float32 weights (small updates vanish in bfloat16) and computes in the policy's dtype; what splits them makes
+        # them float32 itself, when each process has only its part to keep.
+        quantized = {"quantize": self.options.quantize} if self.options.quantize else {}
+        tickets = [f"{iteration}:{slot}" for iteration in range(1, loop.steps + 1) for slot in range(self._run.batch)]
+        if self._launch is Launch.ZERO3:
+            meet()
+        with read_whole():
+            model = self._policy.load(
+                dtype if self.options.lora_rank or self._launch.splits else torch.float32, **self._where(), **quantized
+            )
+            copy = WholeCopy(self._policy.model, self._adapter()) if self._launch.splits else None
+        trainer = PackedGrpoTrainer(
+            model=model,
+            reward_funcs=session.scores,
+            args=self._arguments(dtype == torch.bfloat16),
+            train_dataset=Dataset.from_dict({"prompt": tickets}),
+            processing_class=self._policy.tokenizer,
+            callbacks=[session.callback()],
+            peft_config=self._adapter(),
+            rollout_func=session.rollout,
+            exact_group_normaliser=self.options.exact_group_normaliser,
+            fsdp=self._launch is Launch.FSDP2,
+        )
+        trainer.on_bad_loss = session.bad_loss
+        trainer.remove_callback(PrinterCallback)
+        trainer.copy = copy
+        trainer.live_policy = self._policy.over(copy.model if copy else trainer.model)
+        session.trainer = trainer
+        return trainer
+
+    def _arguments(self, bf16: bool) -> Any:
+        """TRL's settings; those that only repeat its defaults are here because the objective hangs on them."""
+        from trl.trainer.grpo_config import GRPOConfig
+
+        options, run = self.options, self._run
+        rows = self._local_rows
+        micro = options.micro_batch or rows
+        return GRPOConfig(
+            output_dir=str(Path(run.folder) / "checkpoints"),
+            seed=run.seed,
+            # the objective
+            loss_type="dapo",
+            scale_rewards="group",
+            importance_sampling_level="token",
+            epsilon=options.epsilon,
+            beta=options.beta,
+            use_bias_correction_kl=False,
+            num_iterations=options.num_iterations,
+            mask_truncated_completions=False,
+            temperature=run.temperature,  # the loss is of the distribution that was sampled from
+            disable_dropout=True,
+            # one iteration is one batch of rollouts
+            num_generations=run.rollouts,
+            per_device_train_batch_size=micro,
+            gradient_accumulation_steps=rows // micro,
+            steps_per_generation=rows // micro,
+            num_train_epochs=1,
+            shuffle_dataset=False,
+            # the optimiser
+            learning_rate=options.learning_rate,
+            lr_scheduler_type=options.schedule if options.schedule != "constant" or not options.warmup else "constant_with_warmup",
+            warmup_steps=options.warmup,
+            weight_decay=options.weight_decay,
+            max_grad_norm=options.max_grad_norm,
+            optim="adamw_torch",
+            # the machine
+            bf16=bf16,
+            use_cpu=self._policy.placement[0] == "cpu",
+            gradient_checkpointing=options.gradient_checkpointing,
+            ddp_find_unused_parameters=False,
+            dataloader_pin_memory=False,
+            # saving and reporting are the loop's business
+            save_strategy="no",
+            logging_strategy="no",
+            report_to=[],
+            disable_tqdm=True,
+        )
+
+    def largest_gap(self) -> float:
+        """`max_gap`, or what suits the policy's dtype."""
+        if self.options.max_gap is not None:
+            return self.options.max_gap
+        return 0.001 if str(self._policy.placement[1]) == "torch.float32" else 0.1
+
+    def _adapter(self) -> Any:
+        if not self.options.lora_rank:
+            return None
+        from peft import LoraConfig
+
+        return LoraConfig(
+            r=self.options.lora_rank,
+            lora_alpha=self.options.lora_alpha,
+            target_modules=list(self.options.lora_targets) or "all-linear",
+            lora_dropout=0.0,
+            task_type="CAUSAL_LM",
+        )
+
+
+def _processes() -> int:
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+@hookimpl
+def coevolve_trainers() -> list[type[Grpo]]:
+    """Register."""
+    return [Grpo]
