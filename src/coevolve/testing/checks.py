@@ -28,6 +28,7 @@ from coevolve import (
     Verdict,
 )
 from coevolve.core.environment_defaults import SPLITS, complete, complete_episode, has
+from coevolve.core.isolation.checked_environment import checked
 
 from .builders import make_group, make_task
 
@@ -209,8 +210,11 @@ def check_sampler(sampler: Sampler) -> None:
         assert all(task in pool.tasks for task in picked), "pick() gave a task that is not in the pool"
 
 
-def check_synthesizer(synthesizer: Synthesizer, environment: Environment, feedback: Feedback, *, most: int = 1000) -> list[CandidateTask]:
+def check_synthesizer(
+    synthesizer: Synthesizer, environment: LightEnvironment, feedback: Feedback, *, most: int = 1000
+) -> list[CandidateTask]:
     """Ends, repeats itself for one seed, and yields tasks with lineage whose solutions replay; returns the candidates."""
+    environment = checked(environment)
     found = list(islice(synthesizer.synthesize(feedback, environment, random.Random(1)), most))
     assert len(found) < most, f"synthesize() yielded {most} candidates and did not end"
     again = list(synthesizer.synthesize(feedback, environment, random.Random(1)))
@@ -228,8 +232,9 @@ def check_synthesizer(synthesizer: Synthesizer, environment: Environment, feedba
     return found
 
 
-def check_validator(validator: Validator, environment: Environment, *, sample: int = 10) -> None:
+def check_validator(validator: Validator, environment: LightEnvironment, *, sample: int = 10) -> None:
     """Accepts a training task as new to an empty pool, refuses it as known, and refuses one that nobody can solve."""
+    environment = checked(environment)
     tasks = [task for task in environment.tasks("train")[:sample] if task.solution]
     assert tasks, "the environment has no training task with a solution"
     for task in tasks:
