@@ -1,4 +1,4 @@
-"""Errors that a user can cause, and faults that are nobody's score.
+"""Errors that a user can cause, and infrastructure faults, which never become a score.
 
 A `UserError` is shown as one line without a traceback, so its text must name the thing and the fix. Every other exception
 keeps its traceback.
@@ -11,12 +11,14 @@ from contextlib import AbstractContextManager, contextmanager
 from .text import error_line
 
 LISTED = 20
-"""Names that an error lists at most."""
+"""Most names that an error lists."""
 
 
 class CoevolveError(Exception):
-    """Base of every error that this package raises on purpose. `change` names the setting without which a resume comes to the same end,
-    such as "policy.max_context=LARGER"."""
+    """Base of every error that this package raises on purpose.
+
+    `change` names the setting that a resume must change to get past the error, such as "policy.max_context=LARGER".
+    """
 
     def __init__(self, *words: object, change: str = "") -> None:
         super().__init__(*words)
@@ -32,16 +34,16 @@ class InfrastructureFault(CoevolveError):
 
 
 class WorkerLost(CoevolveError):
-    """A worker of an executor is gone (killed, crashed, its machine lost). The loop replaces it and repeats what it was doing."""
+    """A worker of an executor is lost (killed, crashed, its machine gone). Core replaces it and repeats its calls."""
 
 
 class TooManyFaults(CoevolveError):
-    """The circuit breaker: so many infrastructure faults that going on would only burn compute (resumable, exit code 3)."""
+    """The circuit breaker: too many infrastructure faults to go on; the run can be resumed (exit code 3)."""
 
 
 @contextmanager
 def translated(translate: Callable[[Exception], CoevolveError | None]) -> Iterator[None]:
-    """Raise `translate(error)` in the place of an error of the block; an error that it returns None for passes as it is.
+    """Raise `translate(error)` in place of an error of the block; an error for which it returns None passes unchanged.
 
     Usable as a context manager and as a decorator. Keyboard interrupts and exits always pass.
     """

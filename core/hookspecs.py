@@ -17,12 +17,15 @@ A run that is resumed repeats the iterations after its last checkpoint, and call
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
 from .contracts import Executor, LightEnvironment, Policy, Sampler, SignalDetector, Synthesizer, Trainer, Validator
 from .model import CandidateTask, RolloutGroup, Signal, Verdict
+
+if TYPE_CHECKING:
+    from typer import Typer
 
 PROJECT = "coevolve"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -75,6 +78,18 @@ def coevolve_executors() -> Sequence[type[Executor]]:  # type: ignore[empty-body
     """Offer executors, which run the environment in workers. A run makes one of the class that `executor.name` names.
 
     The name "threads" is reserved for runs whose environment works in the run's own process.
+    """
+
+
+@hookspec
+def coevolve_commands(app: "Typer") -> None:
+    """Add commands to the command line: `@app.command()`, or `app.add_typer(group, name="mine")` for a group of them.
+
+    Called at most once, in a process of the command line that lists its commands (`coevolve --help`) or is given a command that core does
+    not have; before any component is loaded, whatever `[plugins]` holds. `app` is the plugin's own: what it has afterwards is added. The
+    plugin's module must not import heavy libraries; import them in the command's function. A hook that raises, or a command that exists
+    already, is reported in a line on stderr, and the plugin then has no commands; groups of one name are joined. A command raises
+    UserError for what the user can mend (exit code 2, one line). `coevolve.trained_run` opens a run's trained policy.
     """
 
 

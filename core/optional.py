@@ -4,12 +4,11 @@ All are optional. Core detects them by method name; a component that lacks one s
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from .contracts import Environment, Episode, Policy, RunInfo
+from .contracts import Environment, Policy, RunInfo
 from .errors import InfrastructureFault
-from .model import RolloutGroup, Sampling, Task
+from .model import RolloutGroup, Sampling
 from .services import Services
 
 
@@ -55,24 +54,6 @@ class Installable(Protocol):
 
         Where it is not `thorough`, look only at what can be seen at once: `coevolve env list` and plans ask so. `coevolve env doctor`
         asks for the thorough examination, which may take minutes.
-        """
-
-
-class Rolls(Protocol):
-    """Lets the trained policy attempt tasks, once each and greedily."""
-
-    def __call__(self, tasks: Sequence[Task], keep: Callable[[Task, Episode], None]) -> Sequence[RolloutGroup]:
-        """`keep` is given each episode when it is over and scored, before it is closed; from several threads, not for one that broke."""
-
-
-@runtime_checkable
-class HasLeaderboard(Protocol):
-    """An environment whose benchmark has a leaderboard; `coevolve leaderboard RUN` calls this."""
-
-    def leaderboard(self, folder: Path, name: str, roll: Rolls) -> Sequence[str]:
-        """Roll out what the leaderboard asks for and write what it takes into `folder`; an interrupted one is gone on with.
-
-        `name` is what the submission is called there. Returns lines for the user: figures, and what is left to do by hand.
         """
 
 

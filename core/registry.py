@@ -28,6 +28,7 @@ DEFAULT_PLUGINS = (
     "coevolve.environments.desk",
     "coevolve.environments.bfcl",
     "coevolve.environments.appworld",
+    "coevolve.environments.appworld.leaderboard_command",
     "coevolve.signals.forgetting",
     "coevolve.signals.boundary",
     "coevolve.signals.rare",
@@ -51,6 +52,8 @@ DEFAULT_PLUGINS = (
     "coevolve.plugins.reporters.live:plugin",
     "coevolve.plugins.reporters.plain:plugin",
 )
+COMMAND_PLUGINS = ("coevolve.environments.appworld.leaderboard_command",)
+"""Those of them that add commands: the others need not be imported for `coevolve --help`."""
 log = logging.getLogger(__name__)
 _line = partial(error_line, bare=(PluginError, UserError))
 
@@ -189,7 +192,7 @@ def load_plugins(only: Sequence[str] = (), block: Sequence[str] = (), extra: Ite
     `only` (when not empty) and `block` hold plugin names or patterns of them such as "coevolve.signals.*"; UserError for one that
     fits no plugin. What is not to be loaded is not imported.
     """
-    sources = [*_default_sources(), *_entry_point_sources(), *_extra_sources(extra)]
+    sources = [*_import_sources(DEFAULT_PLUGINS), *_entry_point_sources(), *_extra_sources(extra)]
     known = [source.name for source in sources]
     for pattern in (*only, *block):
         if not fnmatch.filter(known, pattern):
@@ -201,12 +204,30 @@ def load_plugins(only: Sequence[str] = (), block: Sequence[str] = (), extra: Ite
     return registry
 
 
+def command_hooks(only: Sequence[str] = ()) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Plugin name and hook `coevolve_commands` of each plugin that has it; no component is imported.
+
+    `only` (when not empty) holds plugin names or patterns. A plugin that cannot be imported is skipped: `coevolve plugins` reports it.
+    """
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    for source in (*_import_sources(COMMAND_PLUGINS), *_entry_point_sources()):
+        if only and not _matches(source.name, only):
+            continue
+        try:
+            hook = hooks_of(manager, source.load()).get("coevolve_commands")
+        except (Exception, SystemExit):
+            log.debug("plugin %s cannot be loaded", source.name, exc_info=True)
+            continue
+        if hook is not None:
+            yield source.name, hook
+
+
 def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _default_sources() -> Iterator[_Source]:
-    for path in DEFAULT_PLUGINS:
+def _import_sources(paths: Sequence[str]) -> Iterator[_Source]:
+    for path in paths:
         yield _Source(path.partition(":")[0], "coevolve", __version__, partial(_import, path))
 
 

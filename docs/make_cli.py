@@ -7,6 +7,7 @@ from typer.cli import get_docs_for_click
 from typer.main import get_command
 
 from coevolve.core.cli.main import app
+from coevolve.core.cli.plugin_commands import PluginGroup
 
 PAGE = Path(__file__).with_name("cli.md")
 NOTE = """Exit codes: 0 done; 1 something was found wrong (a broken plugin, an environment that is not ready); 2 the user can mend it, one
@@ -20,6 +21,8 @@ This page is written by `python docs/make_cli.py`.
 def page() -> str:
     """Every command with its help text."""
     command = get_command(app)
+    assert isinstance(command, PluginGroup)
+    command.only = ["coevolve.*"]  # what else is installed here is no part of the page
     return f"{get_docs_for_click(obj=command, ctx=Context(command), name='coevolve', title='The command line').strip()}\n\n{NOTE}"
 
 

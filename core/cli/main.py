@@ -3,45 +3,30 @@
 An error that the user can mend is one line on stderr; any other exception keeps its traceback. Commands import what they run.
 """
 
-import json
-import sys
 import time
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from ..errors import CoevolveError, UserError
 from ..run.exit_codes import fail, follows, resumable
+from .arguments import Block, ConfigFile, Recipe, RunFolder, Sets
 from .env import env
-
-if TYPE_CHECKING:
-    from ..registry import Registry
-    from ..rollouts.evaluation_report import EvaluationReport
-    from ..settings.config import Config
-    from ..settings.sources import SettingSource
+from .evaluate import evaluate
+from .listings import config, options, plugins, recipes
+from .plugin_commands import PluginGroup
 
 app = typer.Typer(
+    cls=PluginGroup,
     help="Train an LLM agent and its training data together: GRPO, weakness signals, guided synthesis of executable tasks.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 app.add_typer(env, name="env")
-
-Recipe = Annotated[str, typer.Option("--recipe", metavar="NAME", help="Settings to begin with; `coevolve recipes` lists them.")]
-ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="TOML file over the recipe.")]
-Sets = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="One setting over the file, such as policy.name=scripted; may be repeated."),
-]
-Block = Annotated[
-    list[str] | None, typer.Option("--block-plugin", metavar="NAME", help="Do not load this plugin (or pattern); may be repeated.")
-]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.", show_default=False)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -100,16 +85,16 @@ def run(
     ] = False,
 ) -> None:
     """Train, and evolve the tasks. Stopped anywhere, it goes on with `coevolve resume`."""
-    settings, registry = _prepare(
-        [
-            *_sources(recipe, config, sets),
-            *_shortcut("--seed", "seed", seed),
-            *_shortcut("--steps", "steps", steps),
-            *_shortcut("--teacher-budget", "synthesizer.budget", teacher_budget),
-            *_shortcut("--replay", "replay", str(replay.absolute()) if replay else None),
-        ],
-        block,
+    from ..run.prepare import prepare
+    from ..settings.sources import given_options, setting_sources
+
+    given = given_options(
+        ("--seed", "seed", seed),
+        ("--steps", "steps", steps),
+        ("--teacher-budget", "synthesizer.budget", teacher_budget),
+        ("--replay", "replay", str(replay.absolute()) if replay else None),
     )
+    settings, registry = prepare([*setting_sources(recipe, config, sets or ()), *given], block or ())
     if dry_run:
         from .plan import plan
 
@@ -135,9 +120,11 @@ def plan(
     processes: Annotated[int, typer.Option(min=1, help="Number of GPUs, each with a process of its own, to plan for beside one.")] = 8,
 ) -> None:
     """What a run would take: counts, memory by part, the cost of an iteration, which GPUs hold it. Loads no model, writes nothing."""
+    from ..run.prepare import prepare
+    from ..settings.sources import setting_sources
     from .plan import plan as made
 
-    found = made(*_prepare(_sources(recipe, config, sets), block), processes)
+    found = made(*prepare(setting_sources(recipe, config, sets or ()), block or ()), processes)
     print("\n".join([*found.lines, *found.others]))
 
 
@@ -146,10 +133,12 @@ def resume(folder: RunFolder, sets: Sets = None) -> None:
     """Go on with a run from its last checkpoint; `--set steps=N` makes it longer."""
     from ..record.run_folder import run_file
     from ..run.drive import follow, resume_from
+    from ..run.prepare import load_allowed
     from ..settings.config import resolve
+    from ..settings.sources import setting_sources
 
-    sources = _sources(None, run_file(folder), sets)
-    registry = _load(sources)
+    sources = setting_sources(None, run_file(folder), sets or ())
+    registry = load_allowed(sources)
     if follows():
         with resumable(None):
             raise typer.Exit(follow(resolve(registry, sources), registry))
@@ -157,100 +146,7 @@ def resume(folder: RunFolder, sets: Sets = None) -> None:
         resume_from(registry, folder, sources)
 
 
-@app.command("eval", short_help="Success of a policy on a split.")
-def evaluate(
-    recipe: Recipe = "desk",
-    config: ConfigFile = None,
-    sets: Sets = None,
-    environment: Annotated[str | None, typer.Option("--env", metavar="NAME", help="Short for --set environment.name=NAME.")] = None,
-    policy: Annotated[str | None, typer.Option("--policy", metavar="NAME", help="Short for --set policy.name=NAME.")] = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option("--model", metavar="PATH", help="Short for --set policy.model=PATH, such as RUN/policy; several make a table."),
-    ] = None,
-    arms: Annotated[
-        Path | None,
-        typer.Option("--from", metavar="FILE", help="TOML file with a table [[policy]] for each policy to evaluate, for one table."),
-    ] = None,
-    split: Annotated[str | None, typer.Option("--split", metavar="NAME", help="Short for --set evaluation.split=NAME.")] = None,
-    tasks: Annotated[int, typer.Option("--tasks", metavar="N", min=0, help="How many of the split's tasks (0: all).")] = 0,
-    mode: Annotated[
-        Literal["greedy", "sampled"], typer.Option("--mode", help="greedy: temperature 0; sampled: the training temperature.")
-    ] = "greedy",
-    samples: Annotated[
-        int, typer.Option("--samples", metavar="K", min=1, help="Rollouts of each task: the k of avg@k and best@k (pass@k).")
-    ] = 1,
-    seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=1, help="Do it with N seeds, from the configuration's on.")] = 1,
-    as_json: AsJson = False,
-    block: Block = None,
-) -> None:
-    """Success of a policy on a split of an environment; trains nothing."""
-    from ..rollouts.evaluation import arms as read
-    from ..rollouts.evaluation import check_policy, run_eval
-
-    if arms and (policy or model):
-        raise UserError("--from names the policies already: remove --policy and --model")
-    common = [
-        *_sources(recipe, config, sets),
-        *_shortcut("--env", "environment.name", environment),
-        *_shortcut("--split", "evaluation.split", split),
-        *_shortcut("--policy", "policy.name", policy),
-    ]
-    each = [[arm] for arm in read(arms)] if arms else [_shortcut("--model", "policy.model", path) for path in model or (None,)]
-    # every arm's settings and files are checked before the first one takes its time
-    ready = [_prepare([*common, *own], block) for own in each]
-    for settings, registry in ready:
-        check_policy(settings, registry)
-    reports: list[EvaluationReport] = []
-    with resumable(None):
-        try:
-            for settings, registry in ready:
-                reports.append(run_eval(settings, registry, tasks=tasks, mode=mode, samples=samples, seeds=seeds))
-        finally:  # what is done is shown, whatever became of the rest
-            if reports:
-                _print_reports(reports, alone=len(ready) == 1, as_json=as_json)
-
-
-def _print_reports(reports: "list[EvaluationReport]", *, alone: bool, as_json: bool) -> None:
-    from rich.console import Console
-
-    from ..rollouts.evaluation_report import render_table
-
-    if as_json:
-        print(reports[0].to_json() if alone else json.dumps({"evaluations": [report.as_dict() for report in reports]}))
-    elif alone:
-        reports[0].render(Console(soft_wrap=True))
-    else:
-        console = Console()
-        render_table(reports, console if console.is_terminal else Console(width=160))
-
-
-@app.command(short_help="What a benchmark's leaderboard takes.")
-def leaderboard(
-    environment: Annotated[str, typer.Argument(metavar="ENV", help="The run's environment, such as appworld.", show_default=False)],
-    folder: RunFolder,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where to write it, or to go on; RUN/leaderboard if not given.")
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="What to call it there; the run's folder if not given.")
-    ] = None,
-    sets: Sets = None,
-) -> None:
-    """Let the trained policy attempt what a benchmark's leaderboard asks for, and write what it takes. Stopped anywhere, the same command
-    goes on."""
-    from ..leaderboard import submit
-    from ..record.run_folder import run_file
-    from ..settings.config import resolve
-
-    sources = _sources(None, run_file(folder), sets)
-    registry = _load(sources)
-    registry.component("environment", environment)
-    config = resolve(registry, sources)
-    if config.environment.name != environment:
-        raise UserError(f"the run in {folder} is on {config.environment.name!r}, not {environment!r}; name a run on {environment!r}")
-    for line in submit(config, registry, folder, out or folder / "leaderboard", name):
-        print(line)
+app.command("eval", short_help="Success of a policy on a split.")(evaluate)
 
 
 @app.command(short_help="What happened in a run.")
@@ -282,93 +178,10 @@ def why(
         print(line)
 
 
-@app.command(short_help="Which plugins are loaded or broken.")
-def plugins(block: Block = None, as_json: AsJson = False) -> None:
-    """Which plugins are loaded, from which distribution, and what is wrong with those that are not (then the exit code is 1)."""
-    from ..registry import load_plugins
-
-    registry = load_plugins(block=block or ())
-    conflicts = registry.conflicts()
-    if as_json:
-        from attrs import asdict
-
-        print(json.dumps({"plugins": [asdict(record) for record in registry.records], "conflicts": conflicts}, indent=1))
-    else:
-        for record in registry.records:
-            offers = ", ".join(record.components or record.hooks)
-            print(f"{record.name} ({record.distribution} {record.version}): {f'BROKEN: {record.error}' if record.error else offers}")
-        for line in conflicts:
-            print(f"CONFLICT: {line}")
-    if conflicts or any(record.error for record in registry.records):
-        raise typer.Exit(1)
-
-
-@app.command(short_help="Every option of a component, with its text.")
-def options(
-    component: Annotated[
-        str | None, typer.Argument(metavar="KIND:NAME", help="A component, such as signal:rare; core's settings if not given.")
-    ] = None,
-    block: Block = None,
-) -> None:
-    """Every option of a component with its default, its unit and what it does; without a component core's own settings, and a list of the
-    components."""
-    from .option_list import option_list
-
-    print("\n".join(option_list(component, block or ())))
-
-
-@app.command()
-def recipes() -> None:
-    """The recipes that `--recipe` takes."""
-    from ..settings.sources import recipes as known
-
-    for name, line in known().items():
-        print(f"{name}: {line}")
-
-
-@app.command("config", short_help="Print the resolved configuration.")
-def config_(recipe: Recipe = "desk", config: ConfigFile = None, sets: Sets = None, block: Block = None) -> None:
-    """Print the resolved configuration as TOML: every setting, defaults included. `--config` takes it back."""
-    settings, _ = _prepare(_sources(recipe, config, sets), block)
-    from ..settings.config import dump_toml
-
-    sys.stdout.write(dump_toml(settings))
-
-
-def _sources(recipe: str | None, file: Path | None, sets: Sequence[str] | None) -> "list[SettingSource]":
-    from ..settings.sources import setting_sources
-
-    return setting_sources(recipe, file, sets or ())
-
-
-def _shortcut(option: str, path: str, value: object) -> "list[SettingSource]":
-    """The source of an option that stands for the setting at `path`; empty where the option was not given."""
-    from ..settings.sources import option_source
-
-    return [] if value is None else [option_source(option, path, value)]
-
-
-def _load(sources: "Sequence[SettingSource]") -> "Registry":
-    """Load the plugins that the settings allow; prints a line on stderr for each broken one."""
-    from ..registry import load_plugins
-    from ..settings.config import plugin_choice
-
-    choice = plugin_choice(sources)
-    registry = load_plugins(only=choice.only, block=choice.block)
-    for record in registry.records:
-        if record.error:
-            print(f"coevolve: plugin {record.name} is broken and was skipped: {record.error}", file=sys.stderr)
-    return registry
-
-
-def _prepare(sources: "Sequence[SettingSource]", block: Sequence[str] | None) -> "tuple[Config, Registry]":
-    """The resolved configuration and the plugins that it allows; those in `block` are blocked as well."""
-    from ..settings.config import plugin_choice, resolve
-
-    if block:
-        sources = [*sources, *_shortcut("--block-plugin", "plugins.block", [*plugin_choice(sources).block, *block])]
-    registry = _load(sources)
-    return resolve(registry, sources), registry
+app.command(short_help="Which plugins are loaded or broken.")(plugins)
+app.command(short_help="Every option of a component, with its text.")(options)
+app.command(short_help="The recipes that --recipe takes.")(recipes)
+app.command(short_help="Print the resolved configuration.")(config)
 
 
 def _new_folder(name: str) -> Path:

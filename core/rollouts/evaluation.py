@@ -5,26 +5,17 @@ import itertools
 import json
 import math
 from collections.abc import Sequence
-from contextlib import closing
-from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-import attrs
-
 from ..contracts import Environment, Policy
 from ..errors import InfrastructureFault, UserError
-from ..isolation.guard import check_splits, tasks_of
 from ..model import Outcome, RolloutGroup, Sampling, Task, Trajectory
-from ..optional import Checkable, HasAggregates, HasProvenance, HasUsage, NeedsEnvironment
+from ..optional import HasAggregates, HasProvenance, HasUsage
 from ..randomness import derive, generator
-from ..record.timing import Clock
-from ..registry import Registry
 from ..settings.config import Config
-from ..settings.sources import SettingSource, read_file
-from ..workers.remote_environment import placed_environment
 from .evaluation_report import Estimate, EvaluationReport
-from .runner import RolloutLimits, RolloutRunner
+from .runner import RolloutRunner
 
 ROWS = 256
 """Episodes at once."""
@@ -164,36 +155,3 @@ def _aggregates(environment: Environment, groups: Sequence[RolloutGroup]) -> dic
 def _means(scored: Sequence[Trajectory]) -> dict[str, float]:
     names = sorted({name for t in scored for name in t.metrics})
     return {name: fmean(t.metrics[name] for t in scored if name in t.metrics) for name in names}
-
-
-def run_eval(
-    config: Config, registry: Registry, *, tasks: int = 0, mode: str = "greedy", samples: int = 1, seeds: int = 1
-) -> EvaluationReport:
-    """`coevolve eval`: build the environment and the policy of `config` and evaluate on `config.evaluation.split`."""
-    with placed_environment(config, registry) as environment:
-        check_splits(environment, [config.evaluation.split], config.tasks_timeout)
-        policy: Any = registry.make("policy", config.policy)
-        if isinstance(policy, NeedsEnvironment):
-            policy.bind(environment)
-        limits = RolloutLimits.of(config, environment)
-        held_out = tasks_of(environment, config.evaluation.split, config.tasks_timeout)
-        with closing(RolloutRunner(environment, limits, Clock())) as runner:
-            report = evaluate(runner, policy, held_out, mode, config, count=tasks, samples=samples, seeds=seeds)
-    return attrs.evolve(report, scorer=f"{config.environment.name} of {registry.distribution('environment', config.environment.name)}")
-
-
-def check_policy(config: Config, registry: Registry) -> None:
-    """UserError for what is wrong with the policy of `config`, as far as it can be told at once."""
-    policy: Any = registry.make("policy", config.policy)
-    if isinstance(policy, Checkable):
-        policy.check()
-
-
-def arms(file: Path) -> list[SettingSource]:
-    """The tables `[[policy]]` of a file for `coevolve eval --from`: the settings of each policy to evaluate."""
-    found = read_file(file)
-    listed = found.get("policy")
-    tables = isinstance(listed, list) and all(isinstance(one, dict) and "name" in one for one in listed)
-    if set(found) != {"policy"} or not listed or not tables:
-        raise UserError(f"{file} must hold one table [[policy]] for each policy to evaluate, each with its name, and nothing else")
-    return [SettingSource(f"{file}, policy {number}", {"policy": one}) for number, one in enumerate(listed, 1)]

@@ -66,6 +66,11 @@ def option_source(option: str, path: str, value: Any) -> SettingSource:
     return SettingSource(option, values, command_line=True)
 
 
+def given_options(*options: tuple[str, str, Any]) -> list[SettingSource]:
+    """The sources of those options (option, key, value) that were given: whose value is not None."""
+    return [option_source(option, path, value) for option, path, value in options if value is not None]
+
+
 def read_file(file: Path) -> dict[str, Any]:
     """The tables of a TOML file."""
     try:

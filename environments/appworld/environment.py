@@ -11,14 +11,14 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
-from coevolve import SUCCESS, Action, Description, RolloutGroup, Rolls, Step, Task, TaskKeys, Trajectory, UserError, did_you_mean
+from coevolve import SUCCESS, Action, Description, RolloutGroup, Step, Task, TaskKeys, Trajectory, UserError, did_you_mean
 
 from . import doctor as findings
 from . import home
 from .compose import compose, keys_of
 from .data_checks import SPLITS, task_ids
 from .episode import AppWorldEpisode
-from .leaderboard import leaderboard
+from .leaderboard import Roll, leaderboard
 from .reference import OPEN_SPLITS, gold_blocks
 from .script import Calls, completion
 from .server_process import engine_server
@@ -191,7 +191,7 @@ class AppWorld:
             "scorer": SCORER,
         }
 
-    def leaderboard(self, folder: Path, name: str, roll: Rolls) -> Sequence[str]:
+    def leaderboard(self, folder: Path, name: str, roll: Roll) -> Sequence[str]:
         """Two experiments as the official leaderboard takes them (leaderboard.py)."""
         return leaderboard(self, folder, name, roll)
 

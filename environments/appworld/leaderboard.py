@@ -7,11 +7,11 @@ version) and its evaluation; FOLDER/data is a link to the data, so that FOLDER i
 import json
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from coevolve import InfrastructureFault, Rolls, Task, UserError
+from coevolve import Episode, InfrastructureFault, RolloutGroup, Task, UserError
 
 from . import home
 from .setup import run
@@ -20,6 +20,8 @@ SPLITS = ("test_normal", "test_challenge")
 TRIES = 2
 """Times that a task is rolled out whose world was lost."""
 EVALUATE_SECONDS = 3_600.0
+Roll = Callable[[Sequence[Task], Callable[[Task, Episode], None]], Sequence[RolloutGroup]]
+"""Lets the trained policy attempt tasks once each; the second argument is called with each scored episode (TrainedRun.attempt)."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
@@ -37,7 +39,7 @@ class Source(Protocol):
     def tasks(self, split: str) -> Sequence[Task]: ...
 
 
-def leaderboard(environment: Source, folder: Path, name: str, roll: Rolls) -> list[str]:
+def leaderboard(environment: Source, folder: Path, name: str, roll: Roll) -> list[str]:
     """Roll out both test splits into `folder` (tasks that are there already stay), have the engine evaluate them, and say what is next."""
     if not _NAME.fullmatch(name):
         raise UserError(f"the leaderboard's name {name!r} must be of small letters, digits, - and _; give another one with --name")
@@ -72,7 +74,7 @@ def _root(folder: Path, data: Path) -> Path:
     return folder
 
 
-def _roll_out(tasks: Sequence[Task], experiment: Path, roll: Rolls) -> None:
+def _roll_out(tasks: Sequence[Task], experiment: Path, roll: Roll) -> None:
     done = experiment / "tasks"
     done.mkdir(parents=True, exist_ok=True)
 

@@ -60,7 +60,6 @@ from coevolve.core.optional import (
     HasAggregates,
     HasEstimate,
     HasFixedOptions,
-    HasLeaderboard,
     HasMetrics,
     HasProvenance,
     HasUsage,
@@ -68,12 +67,12 @@ from coevolve.core.optional import (
     Installable,
     NeedsEnvironment,
     NeedsServices,
-    Rolls,
     StreamsCompletions,
     TakesWeights,
 )
 from coevolve.core.refusals import Reason, Refusal
 from coevolve.core.replay import Replay, perform, play
+from coevolve.core.run.trained_run import TrainedRun, trained_run
 from coevolve.core.services import Attempts, Chat, Journal, Services
 from coevolve.core.text import error_line, one_line
 
@@ -103,7 +102,6 @@ __all__ = [
     "HasAggregates",
     "HasEstimate",
     "HasFixedOptions",
-    "HasLeaderboard",
     "HasMetrics",
     "HasProvenance",
     "HasUsage",
@@ -126,7 +124,6 @@ __all__ = [
     "Refusal",
     "Replay",
     "RolloutGroup",
-    "Rolls",
     "RunInfo",
     "Sampler",
     "Sampling",
@@ -144,6 +141,7 @@ __all__ = [
     "Tokens",
     "TooManyFaults",
     "Tool",
+    "TrainedRun",
     "Trainer",
     "Trajectory",
     "Unsent",
@@ -161,6 +159,7 @@ __all__ = [
     "one_line",
     "perform",
     "play",
+    "trained_run",
 ]
 
 

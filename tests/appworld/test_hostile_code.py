@@ -3,13 +3,14 @@
 import contextlib
 import itertools
 import os
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from coevolve import Observation, Task
+from coevolve import Observation, Task, perform
 from coevolve.environments.appworld.environment import AppWorld, AppWorldOptions
 from coevolve.environments.appworld.episode import AppWorldEpisode
 
@@ -90,10 +91,9 @@ def server_alone(environment: AppWorld, others: int = 0) -> int:
     """The server's process, once no more than `others` processes are below it; worlds end shortly after their connection closes."""
     server = environment.worlds.server.pid
     assert server is not None
-    # The watch looks four times a second; an answer of the server that comes later shows that it has looked.
-    for _ in range(200):
-        if len(below(server)) <= 1 + others:
-            break
+    # The server looks for stray processes four times a second, whenever it is not idle.
+    deadline = time.monotonic() + 30.0
+    while len(below(server)) > 1 + others and time.monotonic() < deadline:
         environment.worlds.server.connect().close()
     assert len(below(server)) <= 1 + others
     return server
@@ -102,13 +102,9 @@ def server_alone(environment: AppWorld, others: int = 0) -> int:
 def play(environment: AppWorld, task: Task, harm: str | None) -> tuple[float, Observation]:
     """Do harm first, then carry out the solution."""
     with environment.open(task) as episode:
-        seen = None
-        for text in (*(() if harm is None else (f"```python\n{HARM[harm]}\n```",)), *environment.script(task.solution)):
-            seen = episode.step(text)
-            if seen.done:
-                break
-        assert seen is not None
-        return episode.score(), seen
+        texts = (*(() if harm is None else (f"```python\n{HARM[harm]}\n```",)), *environment.script(task.solution))
+        *_, last = perform(episode, texts)
+        return episode.score(), last
 
 
 @pytest.mark.parametrize("worlds", [16, pytest.param(32, marks=pytest.mark.nightly)])
@@ -197,7 +193,7 @@ def test_a_world_that_is_killed_from_outside_is_nobodys_fault(harmed: AppWorld) 
 
 
 def test_an_unscorable_world_scores_nothing(harmed: AppWorld) -> None:
-    """Code that breaks what saves its world gets 0; it is no infrastructure fault, since the untouched task can be scored."""
+    """Code that breaks what saves its world gets 0; it is not an infrastructure fault, since the untouched task can be scored."""
     broken = "import json\nfor name in ('dumps', 'dump'): setattr(json, name, None)\n"
     broken += "random._os.sys.modules['appworld.apps.api_lib'].save_local_dbs = None\n"
     with harmed.open(harmed.tasks("train")[0]) as episode:

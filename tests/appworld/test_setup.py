@@ -121,7 +121,7 @@ def test_incomplete_data_is_refused_by_name(tmp_path: Path, spoil: object, words
         ({"verify": "maybe"}, "give yes"),
     ],
 )
-def test_wrong_settings_are_told_in_one_line(settings: dict[str, str], words: str) -> None:
+def test_wrong_settings_are_refused_in_one_line(settings: dict[str, str], words: str) -> None:
     with pytest.raises(UserError, match=words) as caught:
         AppWorld.setup(**settings)
     assert "\n" not in str(caught.value)
@@ -148,7 +148,7 @@ def test_the_python_is_checked(tmp_path: Path) -> None:
     )
 
 
-def test_no_network_is_told_with_the_fix() -> None:
+def test_a_missing_network_is_reported_with_the_fix() -> None:
     command = [sys.executable, "-c", "import sys; print('ERROR: No matching distribution', file=sys.stderr); sys.exit(1)"]
     with pytest.raises(UserError, match=r"pip failed .No matching distribution"):
         setup.run(command, 60.0, "pip")

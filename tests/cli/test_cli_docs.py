@@ -6,6 +6,7 @@ from pathlib import Path
 import typer.main
 
 from coevolve.core.cli.main import app
+from coevolve.core.cli.plugin_commands import PluginGroup
 
 FILE = Path(__file__).parents[2] / "docs" / "make_cli.py"
 SPEC = importlib.util.spec_from_file_location("make_cli", FILE)
@@ -23,8 +24,12 @@ def test_every_command_and_option_has_a_help_text() -> None:
         below = getattr(command, "commands", {})
         return [(name, command), *(found for key, value in below.items() for found in commands(value, f"{name} {key}"))]
 
-    found = commands(typer.main.get_command(app), "coevolve")
-    assert len(found) == 16
+    root = typer.main.get_command(app)
+    assert isinstance(root, PluginGroup)
+    root.only = ["coevolve.*"]
+    root.list_commands(typer.Context(root))
+    found = commands(root, "coevolve")
+    assert len(found) == 17
     for name, command in found:
         assert getattr(command, "help", None), name
         assert [p.name for p in getattr(command, "params", ()) if not getattr(p, "help", None)] == [], name

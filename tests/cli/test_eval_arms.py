@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from coevolve import InfrastructureFault, UserError
-from coevolve.core.rollouts import evaluation
+from coevolve.core.cli import evaluate as evaluation
 
 Call = Callable[..., int]
 Read = pytest.CaptureFixture[str]

@@ -83,13 +83,13 @@ def test_a_scheduler_that_ends_the_run_leaves_the_line_that_goes_on(
 
 
 def test_a_fault_outside_of_a_run(call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coevolve.core.rollouts.evaluation.run_eval", raising(InfrastructureFault("the service is down")))
+    monkeypatch.setattr("coevolve.core.cli.evaluate.run_eval", raising(InfrastructureFault("the service is down")))
     assert call("eval", "--config", "fast.toml") == 3
     assert capfd.readouterr().err == "coevolve: the service is down\n"
 
 
 def test_an_interrupt_outside_of_a_run(call: Call, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coevolve.core.rollouts.evaluation.run_eval", raising(KeyboardInterrupt()))
+    monkeypatch.setattr("coevolve.core.cli.evaluate.run_eval", raising(KeyboardInterrupt()))
     assert call("eval", "--config", "fast.toml") == 130
     assert capfd.readouterr().err == "coevolve: stopped\n"
 

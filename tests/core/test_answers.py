@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from coevolve import Action, InfrastructureFault, Observation, Outcome, Sampling, Step, Task, UserError, hookimpl
+from coevolve.core.cli.evaluate import run_eval
 from coevolve.core.isolation import returned_values
 from coevolve.core.isolation.guard import Guard, tasks_of
 from coevolve.core.record.timing import Clock
-from coevolve.core.rollouts.evaluation import run_eval
 from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.testing import ScriptedOptions, ScriptedPolicy, Stockroom, StockroomOptions
 

@@ -13,10 +13,11 @@ import pytest
 from rich.console import Console
 
 from coevolve import Outcome, RolloutGroup, Task, Trajectory, UserError, hookimpl
+from coevolve.core.cli.evaluate import read_arms, run_eval
 from coevolve.core.cli.show import show
 from coevolve.core.cli.why import why
 from coevolve.core.record.summary import shares
-from coevolve.core.rollouts.evaluation import arms, evaluate, run_eval
+from coevolve.core.rollouts.evaluation import evaluate
 from coevolve.core.rollouts.evaluation_report import Estimate, render_table
 from coevolve.testing import Stockroom, TabularPolicy, make_task
 
@@ -200,13 +201,13 @@ def test_several_policies_stand_in_one_table(runs: Any) -> None:
 def test_a_file_of_policies_holds_nothing_else(tmp_path: Path) -> None:
     file = tmp_path / "arms.toml"
     file.write_text('[[policy]]\nname = "scripted"\n\n[[policy]]\nname = "openai"\nmodel = "m"\n')
-    first, second = arms(file)
+    first, second = read_arms(file)
     assert (first.source, first.values) == (f"{file}, policy 1", {"policy": {"name": "scripted"}})
     assert second.values == {"policy": {"name": "openai", "model": "m"}}
     listed = ("policy = ['x']", "policy = [1]", "policy = 1", "policy = []")
     for text in ("", "[policy]\nname = 'x'", "[[policy]]\nmodel = 'm'", "steps = 3\n[[policy]]\nname = 'x'", "[[policy", *listed):
         file.write_text(text)
         with pytest.raises(UserError, match=r"arms\.toml"):
-            arms(file)
+            read_arms(file)
     with pytest.raises(UserError, match=r"cannot read .*nothing\.toml: No such file or directory; name an existing TOML file"):
-        arms(tmp_path / "nothing.toml")
+        read_arms(tmp_path / "nothing.toml")

@@ -9,9 +9,9 @@ import pytest
 from attrs import frozen
 
 from coevolve import CandidateTask, Environment, Feedback, InfrastructureFault, Task, hookimpl
+from coevolve.core.cli.evaluate import run_eval
 from coevolve.core.isolation.deadlines import TimeLimit
 from coevolve.core.isolation.guard import Guard
-from coevolve.core.rollouts.evaluation import run_eval
 from coevolve.core.run.drive import resume
 from coevolve.testing import Stockroom
 

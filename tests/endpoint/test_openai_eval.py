@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from coevolve import Task, hookimpl
+from coevolve.core.cli.evaluate import run_eval
 from coevolve.core.cli.main import main
 from coevolve.core.registry import load_plugins
-from coevolve.core.rollouts.evaluation import run_eval
 from coevolve.core.settings.config import load_config
 from coevolve.environments.desk import Desk
 from coevolve.testing import Stockroom

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from coevolve import CoevolveError, HasProvenance, InfrastructureFault, TooManyFaults, UserError, hookimpl
-from coevolve.core.rollouts.evaluation import run_eval
+from coevolve.core.cli.evaluate import run_eval
 from coevolve.core.workers.remote_environment import RemoteEnvironment
 from coevolve.testing import Stockroom, check_environment
 

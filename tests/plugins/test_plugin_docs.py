@@ -17,7 +17,6 @@ from coevolve import Episode, Journal, Services, Worker
 from coevolve.core.contracts import KINDS
 from coevolve.core.optional import (
     HasEstimate,
-    HasLeaderboard,
     HasUsage,
     HasWeights,
     Installable,
@@ -32,7 +31,6 @@ OPTIONAL = (
     Worker,
     Episode,
     HasEstimate,
-    HasLeaderboard,
     HasUsage,
     HasWeights,
     Installable,
@@ -90,7 +88,7 @@ def example(tmp_path: Path) -> dict[str, str]:
     second = 'smart-lamps = "coevolve_smart_lamps"'
     assert f"`{second}`" in TEXT
     install(tmp_path, project.replace("[project.entry-points.coevolve]", f"[project.entry-points.coevolve]\n{second}"))
-    for module in ("newest", "diary"):
+    for module in ("newest", "diary", "attempts"):
         install(tmp_path, project.replace("lamps", module))
     return {**os.environ, "PYTHONPATH": str(tmp_path)}
 
@@ -115,9 +113,9 @@ def call(example: dict[str, str], folder: Path, *arguments: str) -> str:
 
 def test_the_plugins_are_loaded_and_the_sampler_is_configured(example: dict[str, str], tmp_path: Path) -> None:
     records = {record["name"]: record for record in json.loads(call(example, tmp_path, "plugins", "--json"))["plugins"]}
-    assert [records[name]["error"] for name in ("lamps", "smart-lamps", "newest", "diary")] == [None] * 4
+    assert [records[name]["error"] for name in ("lamps", "smart-lamps", "newest", "diary", "attempts")] == [None] * 5
     assert (records["newest"]["distribution"], records["newest"]["components"]) == ("coevolve-newest", ["sampler:newest"])
-    assert set(records["diary"]["hooks"]) == {hook for hook in HOOKS if hook not in COMPONENT_HOOKS}
+    assert set(records["diary"]["hooks"]) == {hook for hook in HOOKS if hook not in (*COMPONENT_HOOKS, "coevolve_commands")}
     printed = call(example, tmp_path, "config", "--config", "newest.toml")
     assert tomllib.loads(printed)["sampler"] == {"name": "newest", "share": 0.3}
 
@@ -138,6 +136,7 @@ def test_the_lamps_are_as_short_as_the_heading_says_and_run_as_printed(example: 
     call(example, tmp_path, *run, "--set", "rollouts=2", "--set", "evaluation.final_tasks=2")
     assert "begins after iteration 0 of 2" in (tmp_path / "lamps-run" / "diary.txt").read_text("utf-8")
     assert "after    2 iterations" in call(example, tmp_path, *show)
+    assert "\nsolved: 0 of 10\n" in call(example, tmp_path, "attempts", "lamps-run")
 
 
 def test_the_smart_lamps_compose_tasks(example: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

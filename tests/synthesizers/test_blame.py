@@ -58,7 +58,7 @@ def test_a_rollout_that_stops_early_is_blamed_at_the_call_that_it_lacks() -> Non
     assert seen(RIGHT, rollout(0.0, FIND))[3:] == [(CODE[0], 1.0)]
 
 
-def test_infrastructure_faults_say_nothing() -> None:
+def test_infrastructure_faults_do_not_count() -> None:
     assert seen(rollout(None, FIND), solved=True) == []
 
 
@@ -77,7 +77,7 @@ def test_calls_that_blocks_of_code_made_stand_for_the_blocks() -> None:
     assert tool_calls([block, wrong], CATALOG) == (block, wrong), "without inner steps everything is a call"
 
 
-def test_divergence() -> None:
+def test_the_first_step_that_differs_is_the_divergence() -> None:
     steps = RIGHT.steps
     assert [divergence(steps[:n], steps) for n in range(4)] == [0, 1, 2, 3]
     failed = (Step(steps[0].action, "", None, "down"), *steps[1:])
@@ -107,8 +107,8 @@ def rates(*seen: tuple[str, str, float]) -> FailureRates:
     return made
 
 
-def test_a_failure_says_something_about_links_never_tried() -> None:
-    """More about the same pair of apps than about the same producing app, and more about that than about the rest."""
+def test_a_failure_raises_the_rates_of_similar_links() -> None:
+    """Most for the link itself, then for its pair of apps, then for its producing app, least for the rest."""
     known = rates(("catalog.find", "stock.count", 1.0), ("staff.find", "door.admit", 0.0), ("staff.find", "mail.send", 0.0))
     itself, pair, app, rest = (
         known.estimate(link(*names))
@@ -122,7 +122,7 @@ def test_a_failure_says_something_about_links_never_tried() -> None:
     assert itself > pair > app > rest
 
 
-def test_the_hand_computed_estimate() -> None:
+def test_the_estimate_equals_one_computed_by_hand() -> None:
     known = rates(("catalog.find", "stock.count", 1.0), ("staff.find", "door.admit", 0.0))
     everything = 1.5 / 3
     app = (1 + 4 * everything) / 5
@@ -131,7 +131,7 @@ def test_the_hand_computed_estimate() -> None:
     assert FailureRates(CATALOG, 4.0).estimate(link("a", "b")) == 0.5
 
 
-def test_words_name_the_numbers() -> None:
+def test_the_description_names_the_counts() -> None:
     known = rates(("catalog.find", "stock.count", 1.0), ("catalog.find", "stock.count", 0.0))
     words = known.describe(link("catalog.find", "stock.count"))
     assert "catalog.find -> stock.count: 1 of 2" in words and "catalog -> stock: 1 of 2" in words

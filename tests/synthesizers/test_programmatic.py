@@ -24,7 +24,7 @@ def explore(environment: Environment, feedback: Feedback, count: int = 16, seed:
 
 
 def weak(tasks: list[Task], app: str) -> tuple[list[RolloutGroup], list[Signal]]:
-    """Rollouts of a policy that gets the form wrong whenever a lookup of `app` hands its value on, and the boundary signals of them."""
+    """Rollouts of a policy that looks up the wrong form whenever a later call takes a value from `app`, and their boundary signals."""
     groups, signals = [], []
     for one in Survey().solved(tasks, DESK, CATALOG, 10**6):
         bad = [h.source for h in one.link_uses if CATALOG.group(h.link.producer) == app]
@@ -41,11 +41,11 @@ def weak(tasks: list[Task], app: str) -> tuple[list[RolloutGroup], list[Signal]]
 
 
 def producers(candidates: list[CandidateTask]) -> Counter[str]:
-    """Producing apps of the targets."""
+    """How many targets each producing app has."""
     return Counter(candidate.context.targets[0].partition(".")[0] for candidate in candidates if candidate.context)
 
 
-def test_contract() -> None:
+def test_guided_exploration_keeps_the_contract_of_a_synthesizer() -> None:
     groups = [RolloutGroup(task, 1, (make_trajectory(task.id, 0.0), make_trajectory(task.id, 1.0))) for task in ROOM.tasks("train")]
     signals = [Signal("boundary", group.task.id, 1, 1.0) for group in groups]
     feedback = make_feedback(ROOM.tasks("train"), groups, signals)
@@ -65,7 +65,7 @@ def test_a_weakness_draws_the_exploration_to_links_that_the_pool_lacks() -> None
     assert guided[app] > 2 * unguided[app] and guided[app] >= 8
 
 
-def test_candidates_say_what_they_answer() -> None:
+def test_candidates_record_the_signal_and_the_links_that_they_explore() -> None:
     tasks = list(DESK.tasks("train"))
     groups, signals = weak(tasks, "notes")
     known = {signal.id: signal for signal in signals}
@@ -82,10 +82,10 @@ def test_candidates_say_what_they_answer() -> None:
 
 def test_most_candidates_are_admitted_and_bring_new_links() -> None:
     tasks = DESK.tasks("train")
-    pool, door = TaskPool(tuple(tasks)), Execution(ExecutionOptions())
+    pool, execution = TaskPool(tuple(tasks)), Execution(ExecutionOptions())
     known = {h.link for one in Survey().solved(tasks, DESK, CATALOG, 999) for h in one.link_uses}
     candidates = explore(DESK, make_feedback(tasks), 24)
-    admitted = [c for c in candidates if door.validate(c, DESK, pool, DESK.tasks("test")).accepted]
+    admitted = [c for c in candidates if execution.validate(c, DESK, pool, DESK.tasks("test")).accepted]
     assert len(admitted) >= 18
     fresh = {h.link for c in admitted for h in link_uses(c.exploration, CATALOG)} - known
     assert len(fresh) >= 8
@@ -108,7 +108,7 @@ def test_only_rollouts_of_signalled_tasks_are_read() -> None:
     assert [c.task.query for c in unread] != [c.task.query for c in explore(DESK, make_feedback(tasks, groups, signals), 8)]
 
 
-def test_an_evolution_without_signals() -> None:
+def test_an_evolution_without_signals_covers_or_yields_nothing() -> None:
     feedback = make_feedback(DESK.tasks("train"))
     assert explore(DESK, feedback, 4, without_signals="nothing") == []
     assert len(explore(DESK, feedback, 4)) == 4

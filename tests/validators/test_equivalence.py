@@ -1,4 +1,4 @@
-"""Known tasks with calls more or less, where a scorer demands each result, so that neither actions nor end states are equal."""
+"""Known tasks with calls added or removed, where the scorer demands each result, so that neither actions nor end states are equal."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -51,7 +51,7 @@ def judge(environment: Any, task: Task, pool: Sequence[Task], held_out: Sequence
     return Execution(ExecutionOptions()).validate(CandidateTask(task), environment, TaskPool(tuple(pool)), held_out)
 
 
-def test_a_paraphrase_with_a_useless_lookup_is_no_new_task(bfcl: Any, start: Task) -> None:
+def test_a_paraphrase_with_a_useless_lookup_is_not_a_new_task(bfcl: Any, start: Task) -> None:
     known = made(bfcl, start, "known", QUERY, FILL)
     more = made(bfcl, start, "more", "Top up the tank with 10 gallons and see that the driver cannot get out.", (*FILL, PRESSURE))
     verdict = judge(bfcl, more, [known])
@@ -69,7 +69,7 @@ def test_a_request_that_asks_for_the_lookup_is_a_new_task(bfcl: Any, start: Task
     assert judge(bfcl, known, [asked]).accepted
 
 
-def test_useless_calls_on_both_sides(bfcl: Any, start: Task) -> None:
+def test_useless_calls_on_both_sides_do_not_make_a_new_task(bfcl: Any, start: Task) -> None:
     first = made(bfcl, start, "first", QUERY, (*FILL, PRESSURE))
     second = made(
         bfcl, start, "second", "Top up the tank with 10 gallons and lock the driver in.", (*FILL, Action("find_nearest_tire_shop"))
@@ -95,15 +95,15 @@ def test_a_further_turn_that_asks_for_a_lookup_is_a_new_task(bfcl: Any, start: T
     assert judge(bfcl, known, [longer]).accepted
 
 
-def test_a_further_turn_of_chatter_with_a_lookup_is_none(bfcl: Any, start: Task) -> None:
+def test_a_further_turn_of_chatter_with_a_lookup_is_not_a_new_task(bfcl: Any, start: Task) -> None:
     known = made(bfcl, start, "known", QUERY, FILL)
     chatter = f"{QUERY}\n\nThat was a long day, and the weather is awful."
     longer = made(bfcl, start, "longer", chatter, (*FILL, attrs.evolve(PRESSURE, turn=1)))
     assert judge(bfcl, longer, [known]).reason == Reason.DUPLICATE_END_STATE
 
 
-def test_words_cannot_make_a_turn_new_that_the_other_task_has(bfcl: Any, start: Task) -> None:
-    """The second request names the very tool of its useless call, as a synonym may by chance."""
+def test_words_cannot_make_a_turn_new_when_the_other_task_has_it(bfcl: Any, start: Task) -> None:
+    """The second request names the tool of its useless call, as a synonym may do by chance."""
     known = made(bfcl, start, "known", TWO, (*FILL, attrs.evolve(PRESSURE, turn=1)))
     shop = attrs.evolve(Action("find_nearest_tire_shop"), turn=1)
     said = f"{QUERY}\n\nHow is the pressure in my tires? I am off to the nearest tire shop, to find out."
@@ -111,7 +111,7 @@ def test_words_cannot_make_a_turn_new_that_the_other_task_has(bfcl: Any, start: 
     assert judge(bfcl, longer, [known]).reason == Reason.DUPLICATE_END_STATE
 
 
-def test_a_lookup_that_shows_something_else_elsewhere_is_still_padding(bfcl: Any, start: Task) -> None:
+def test_a_lookup_with_another_result_at_another_place_is_still_useless(bfcl: Any, start: Task) -> None:
     """The same calls in another order: the display before and after the tank was filled."""
     fuel = Action("displayCarStatus", {"option": "fuel"})
     first = made(bfcl, start, "first", TWO, (*FILL, attrs.evolve(PRESSURE, turn=1), attrs.evolve(fuel, turn=1)))
@@ -133,7 +133,7 @@ def test_the_same_lookup_of_another_thing_is_a_new_task(bfcl: Any, start: Task) 
     assert judge(bfcl, unasked, [one]).reason == Reason.DUPLICATE_END_STATE
 
 
-def test_turns_in_another_order_are_a_matter_for_the_keys(bfcl: Any, start: Task) -> None:
+def test_turns_in_another_order_are_left_to_the_keys(bfcl: Any, start: Task) -> None:
     fuel = Action("displayCarStatus", {"option": "fuel"})
     first = made(bfcl, start, "first", f"Display the fuel level.\n\n{QUERY}", (fuel, *(attrs.evolve(a, turn=1) for a in FILL)))
     second = made(bfcl, start, "second", f"{QUERY}\n\nDisplay the fuel level.", (*FILL, attrs.evolve(fuel, turn=1)))
@@ -147,8 +147,8 @@ def _answered(made: Replay, answer: str) -> Replay:
     return attrs.evolve(made, observations=(*before, attrs.evolve(last, steps=(*last.steps[:-1], ending))))
 
 
-def test_tasks_with_other_answers_are_others() -> None:
-    """The desk's last call gives the answer: the same change of the world with a question beside it is no paraphrase."""
+def test_tasks_with_different_answers_are_different() -> None:
+    """The desk's last call gives the answer, so tasks with the same end state and different answers are not paraphrases."""
     desk = Desk(DeskOptions(test=50))
     task = next(one for one in desk.tasks("train") if one.solution[-1].name == "done" and one.solution[-1].arguments)
     made = play(desk, task, desk.script(task.solution)[:50])
@@ -162,7 +162,7 @@ def test_tasks_with_other_answers_are_others() -> None:
     assert index.find(longer, _answered(made, "another")) is None
 
 
-def test_against_the_held_out_split_where_there_are_no_families() -> None:
+def test_held_out_tasks_are_recognised_without_families() -> None:
     class Plain(Stockroom):
         def keys(self, task: Task) -> Any:
             found = super().keys(task)
@@ -177,6 +177,6 @@ def test_against_the_held_out_split_where_there_are_no_families() -> None:
     assert judge(room, longer, ()).accepted
 
 
-def test_words() -> None:
+def test_identifiers_are_split_into_words() -> None:
     assert words("setHeadlights") == ("set", "headlights")
     assert words("get_user_id of USR001, 4.5 km") == ("get", "user", "usr", "001", "4.5")

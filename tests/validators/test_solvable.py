@@ -27,7 +27,7 @@ def registry() -> Registry:
 
 
 def built(registry: Registry, tmp_path: Any, *more: str) -> Any:
-    """The loop's parts, as a run makes them."""
+    """The loop's components, as a run builds them."""
     config = RUNS.config(registry, *more)
     with placed_environment(config, registry) as environment:
         return build(config, registry, tmp_path, Clock(), environment).keywords
@@ -61,7 +61,7 @@ def test_attempts_that_break_off_prove_nothing() -> None:
     assert scored(None, 1.0).accepted
 
 
-def test_what_does_not_fit_is_told() -> None:
+def test_options_that_contradict_each_other_are_refused() -> None:
     with pytest.raises(UserError, match="needed is 5, above the 4 attempts"):
         Solvable(SolvableOptions(needed=5))
     with pytest.raises(UserError, match=r"set validators\.solvable\.policy too"):
@@ -72,26 +72,26 @@ def test_what_does_not_fit_is_told() -> None:
 
 def test_the_policy_in_training_tries_as_it_is_now(registry: Registry, tmp_path: Any) -> None:
     parts = built(registry, tmp_path, "policy.strong=30", "policy.weak=-30")
-    (door,), table = parts["validators"], parts["trainer"].policy().table
-    verdicts = {task.id: door.validate(CandidateTask(task), ROOM, POOL, ()) for task in ROOM.tasks("train")}
+    (solvable,), table = parts["validators"], parts["trainer"].policy().table
+    verdicts = {task.id: solvable.validate(CandidateTask(task), ROOM, POOL, ()) for task in ROOM.tasks("train")}
     lost = [task for task in ROOM.tasks("train") if not verdicts[task.id].accepted]
     assert lost and len(lost) < len(verdicts)
     assert {verdicts[task.id].reason for task in lost} == {Reason.NOT_SOLVABLE}
     table.update({skill: 30.0 for skill in skills(lost[0]) if skill})
-    assert door.validate(CandidateTask(lost[0]), ROOM, POOL, ()).accepted
+    assert solvable.validate(CandidateTask(lost[0]), ROOM, POOL, ()).accepted
 
 
 def test_another_policy_by_name(registry: Registry, tmp_path: Any) -> None:
-    """A played solution solves what its task asks for, and nothing else."""
-    (door,) = built(registry, tmp_path, "policy.weak=-30", "policy.strong=-30", "validators.solvable.policy=scripted")["validators"]
-    assert door.validate(CandidateTask(TASK), ROOM, POOL, ()).detail == "4 of 4 attempts solved it"
+    """The policy "scripted" plays the solution, so it solves every task; a weak policy solves none."""
+    (solvable,) = built(registry, tmp_path, "policy.weak=-30", "policy.strong=-30", "validators.solvable.policy=scripted")["validators"]
+    assert solvable.validate(CandidateTask(TASK), ROOM, POOL, ()).detail == "4 of 4 attempts solved it"
     with pytest.raises(UserError, match="expected"):
         built(registry, tmp_path, "validators.solvable.policy=scripted", "validators.solvable.settings={source=3}")
     with pytest.raises(UserError, match=r"unknown policy 'scriptde' \(did you mean 'scripted'\?\)"):
         built(registry, tmp_path, "validators.solvable.policy=scriptde")
     weak = ["validators.solvable.policy=tabular", "validators.solvable.settings={weak=-30, strong=-30}"]
-    (door,) = built(registry, tmp_path, *weak)["validators"]
-    assert door.validate(CandidateTask(TASK), ROOM, POOL, ()).reason == Reason.NOT_SOLVABLE
+    (solvable,) = built(registry, tmp_path, *weak)["validators"]
+    assert solvable.validate(CandidateTask(TASK), ROOM, POOL, ()).reason == Reason.NOT_SOLVABLE
 
 
 def test_attempts_are_fresh_and_repeat_for_one_seed(registry: Registry) -> None:

@@ -1,61 +1,30 @@
-"""One `train` call of trainer "grpo": TRL's hooks on one side, the loop's three calls on the other."""
+"""One `train` call of trainer "grpo": connects TRL's callbacks with the loop's three calls.
+
+TRL asks for rollouts     -> Session.rollout          -> Loop.rollout
+TRL ends its last update  -> Session.finish_iteration -> Loop.finish_iteration
+TRL has saved its files   -> Session.saved            -> Loop.commit
+"""
 
 import math
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from coevolve import CoevolveError, LoopState, RolloutGroup, TakesWeights, UserError
+from coevolve import CoevolveError, LoopState, RolloutGroup, RunInfo, TakesWeights, UserError
+
+from .iteration_metrics import IterationMetrics
 
 RESUME = "the last checkpoint is untouched: resume from it, with a smaller trainer.learning_rate"
 SMALLER = "trainer.learning_rate=SMALLER"
-
-
-METRICS = {
-    "loss": "loss",
-    "reward": "reward",
-    "reward_std": "reward_std",
-    "zero_advantage_groups": "frac_reward_zero_std",
-    "kl": "kl",
-    "entropy": "entropy",
-    "clip_ratio": "clip_ratio/region_mean",
-    "grad_norm": "grad_norm",
-    "learning_rate": "learning_rate",
-}
-"""Our name of a metric -> TRL's."""
-LAST = ("grad_norm", "learning_rate")
-"""Metrics whose value is that of the iteration's last optimiser step; the others are means over the iteration."""
-
-
-class IterationMetrics:
-    """What TRL measured in the optimiser steps of one iteration."""
-
-    def __init__(self) -> None:
-        self._values: dict[str, list[float]] = {}
-
-    def add(self, values: Mapping[str, Sequence[float]]) -> None:
-        """Add the values of one optimiser step, by TRL's names."""
-        for name, found in values.items():
-            self._values.setdefault(name, []).extend(found)
-
-    def means(self) -> dict[str, float]:
-        """One number for each metric, by our names; values that are not a number are left out, as TRL does."""
-        found = {}
-        for name, key in METRICS.items():
-            known = self._values.get(key, ())
-            values = known[-1:] if name in LAST else [value for value in known if not math.isnan(value)]
-            if values:
-                found[name] = sum(values) / len(values)
-        return found
+"""Setting to change at a resume, as CoevolveError.change names it."""
 
 
 class Session:
-    """Of `owner`, a Grpo, over `loop`; `trainer` is TRL's."""
+    """Rollouts, checks and checkpoints of one training; `trainer` is TRL's, set once it is made."""
 
-    def __init__(self, owner: Any, loop: LoopState, resume_from: Path | None) -> None:
-        self.options, self._run, self._tokenizer, self.loop = owner.options, owner._run, owner._policy.tokenizer, loop
-        self.largest_gap = owner.largest_gap()
+    def __init__(self, options: Any, run: RunInfo, tokenizer: Any, largest_gap: float, loop: LoopState, resume_from: Path | None) -> None:
+        self.options, self._run, self._tokenizer, self.loop, self.largest_gap = options, run, tokenizer, loop, largest_gap
         self.trainer: Any = None
         self.gap: Any = None
         self._rows: dict[str, list[Any]] = {}
@@ -66,7 +35,7 @@ class Session:
         self._kept = [resume_from] if resume_from else []
 
     def rollout(self, prompts: list[str], trainer: Any) -> dict[str, list[Any]]:
-        """TRL's `rollout_func`: the rows for one iteration's tickets, each repeated K times."""
+        """TRL's `rollout_func`: the rows for one iteration's tickets, each repeated K times; rolls out at the iteration's first call."""
         iteration = int(prompts[0].partition(":")[0])
         if iteration != self._iteration:
             policy = trainer.live_policy
@@ -104,7 +73,7 @@ class Session:
 
     @staticmethod
     def scores(prompts: list[str], completions: list[str], *, score: list[float | None], **_: Any) -> list[float | None]:
-        """TRL's reward function: the scores that came with the rollouts."""
+        """TRL's reward function: returns the scores that came with the rollouts."""
         return score
 
     def finish_iteration(self) -> bool:
@@ -118,17 +87,18 @@ class Session:
         return self.loop.finish_iteration(self._iteration, metrics)
 
     def bad_loss(self, loss: float) -> None:
+        """Stop the run for a loss that is not finite."""
         raise CoevolveError(f"iteration {self._iteration}: the loss is {loss}; {RESUME}", change=SMALLER)
 
     def finite(self, model: Any) -> None:
-        """Refuse an update whose gradient is not finite."""
+        """CoevolveError when the gradient is not finite, before it can spoil the weights."""
         from .sharded_weights import own
 
         if self.trainer.anywhere(not all(bool(own(p.grad).isfinite().all()) for p in model.parameters() if p.grad is not None)):
             raise CoevolveError(f"iteration {self._iteration}: the gradient is not finite; {RESUME}", change=SMALLER)
 
     def same_policy(self) -> None:
-        """Refuse rollouts that were sampled from another policy than the one that is trained."""
+        """CoevolveError when the rollouts were sampled from another policy than the one that is trained."""
         gap = self.gap = self.trainer.whole_gap()
         if not gap.mean <= self.largest_gap:
             what = f"differ by {gap.mean:.2g} a token (at most {gap.max:.2g}), above max_gap {self.largest_gap:g}"
@@ -139,7 +109,7 @@ class Session:
             )
 
     def settle_rate(self, optimizer: Any, scheduler: Any) -> None:
-        """Train at the rate of the options: a checkpoint brings the one that it was written with."""
+        """Set the learning rate of the options, in place of the one in the restored checkpoint."""
         scheduler, rate = getattr(scheduler, "scheduler", scheduler), self.options.learning_rate
         scheduler.base_lrs = [rate] * len(scheduler.base_lrs)
         for group, factor in zip(optimizer.param_groups, scheduler.lr_lambdas, strict=True):
@@ -147,20 +117,20 @@ class Session:
         scheduler._last_lr = [group["lr"] for group in optimizer.param_groups]
 
     def updated(self, step: int) -> None:
-        """Collect the metrics of optimiser step `step`; after an iteration's last one, what samples with a copy takes the new weights."""
+        """Collect the metrics of optimiser step `step`; after an iteration's last step, pass the new weights on."""
         self._metrics.add(self.trainer.take_metrics() | {"learning_rate": [self.learning_rate]})
         if step % self.options.num_iterations == 0:
             self.take_weights()
 
     def take_weights(self) -> None:
-        """Give the trained weights to what samples with a copy of them."""
+        """Copy the trained weights to the engines that sample with a copy."""
         if self.trainer.copy:
             self.trainer.copy.take(self.trainer.model)
         if isinstance(self.trainer.live_policy, TakesWeights):
             self.trainer.live_policy.take_weights()
 
     def saved(self, folder: Path) -> None:
-        """Commit the complete checkpoint, then drop all but this and the one before."""
+        """Commit a complete checkpoint, then delete all but this one and the one before."""
         self.loop.commit(self._iteration, folder)
         if not self.trainer.accelerator.is_main_process:
             return
@@ -171,6 +141,7 @@ class Session:
                 shutil.rmtree(other, ignore_errors=True)
 
     def callback(self) -> Any:
+        """The callback that TRL calls at each of its steps."""
         from transformers import TrainerCallback
 
         from .sharded_weights import first_pass

@@ -239,7 +239,7 @@ class Grpo:
                 f"{torch.cuda.device_count()} GPUs are visible: start one process for each (torchrun --nproc-per-node "
                 f"{torch.cuda.device_count()} -m coevolve run ...), or choose one with CUDA_VISIBLE_DEVICES=0"
             )
-        session = Session(self, loop, resume_from)
+        session = Session(self.options, self._run, self._policy.tokenizer, self.largest_gap(), loop, resume_from)
         dtype = self._policy.placement[1]
         # Full training keeps float32 weights (small updates vanish in bfloat16) and computes in the policy's dtype; what splits them makes
         # them float32 itself, when each process has only its part to keep.
