@@ -205,7 +205,9 @@ def entry(public: Public, known: Iterable[str]) -> Iterator[str]:
     yield f"### `{public.name}`"
     match node:
         case ast.ClassDef():
-            yield from (_block(signature(made, node.name)) for made in node.body if getattr(made, "name", "") == "__init__")
+            for made in node.body:
+                if isinstance(made, ast.FunctionDef) and made.name == "__init__":
+                    yield _block(signature(made, node.name))
             if bases := [f"`{name}`" for name in map(ast.unparse, node.bases) if name in known]:
                 yield f"Extends {', '.join(bases)}."
         case ast.FunctionDef() | ast.AsyncFunctionDef():

@@ -43,9 +43,9 @@ def _open(environment: LightEnvironment, task: Task) -> Episode:
 
 def replay(environment: LightEnvironment, task: Task, texts: Sequence[str] | None = None) -> tuple[list[Observation], float, str]:
     """Play `texts` (by default the script of the solution) in a fresh episode; observations, score and end state."""
-    environment = complete(environment)
+    environment = checked(environment)
     seen = []
-    with _open(environment, task) as episode:
+    with environment.open(task) as episode:
         for text in environment.script(task.solution) if texts is None else texts:
             seen.append(episode.step(text))
             if seen[-1].done:
@@ -111,6 +111,8 @@ def _check_task(environment: Environment, task: Task, scripts: bool, composes: b
     with _open(environment, task) as episode:
         assert episode.messages and all({"role", "content"} <= set(m) for m in episode.messages), f"{where}: bad first messages"
         start = episode.state()
+        idle = _idle(episode)
+        assert not task.solution or idle < SUCCESS, f"{where}: doing nothing solves it"
     if task.solution and scripts:
         _check_solution(environment, task, start, composes)
     for text in NONSENSE:
@@ -132,7 +134,6 @@ def _check_solution(environment: Environment, task: Task, start: str, composes: 
     _json([step.result for step in steps], f"{where}: a result")
     with _open(environment, task) as episode:
         assert episode.state() == start, f"{where}: an episode's end changed the next one's start"
-        assert _idle(episode) < SUCCESS, f"{where}: doing nothing solves it"
     _check_snapshot(environment, task)
     trajectory = Trajectory(task.id, 1, 0, (), tuple(steps), Outcome.COMPLETED, score)
     patterns = environment.patterns(trajectory)
