@@ -55,13 +55,13 @@ class EndpointRequests:
         except Failed as failed:
             raise UserError(failed.reason) from None
 
-        async def told(n: int, conversation: Any) -> Reply:
+        async def answered(n: int, conversation: Any) -> Reply:
             reply = await self._one(here, conversation, sampling)
             if isinstance(reply, str):
                 tell(n, reply)
             return reply
 
-        tasks = [asyncio.create_task(told(n, conversation)) for n, conversation in enumerate(conversations)]
+        tasks = [asyncio.create_task(answered(n, conversation)) for n, conversation in enumerate(conversations)]
         try:
             await asyncio.gather(*tasks)
             return [task.result() for task in tasks]
@@ -77,7 +77,7 @@ class EndpointRequests:
         except Failed as failed:
             return None if failed.too_long else self._lost(failed)
         self._in_a_row = 0
-        return self._said(conversation, answer)
+        return self._add_answer(conversation, answer)
 
     async def _attempt(self, here: _Connection, conversation: Any, sampling: Sampling) -> Answer:
         """What the model says, also where that is nothing or a refusal; raises Failed."""
@@ -87,15 +87,15 @@ class EndpointRequests:
         async with here.slots:
             await self._pace.turn()
             async with self._budget.held(prompt + room, self.options.cost(prompt, room)):
-                usage: Usage | None = Usage(prompt, told=False)
+                usage: Usage | None = Usage(prompt, reported=False)
                 failed = True
                 try:
                     answer = read_answer(*await here.endpoint.post(body))
-                    usage, failed = answer.usage or Usage(prompt, tokens_of(answer.text), told=False), False
+                    usage, failed = answer.usage or Usage(prompt, tokens_of(answer.text), reported=False), False
                     return Answer(scrub(answer.text), answer.usage, answer.calls, answer.cut)
                 except Failed as error:
                     failed = error.counts
-                    usage = error.usage or (Usage(prompt, told=False) if error.lost else None)
+                    usage = error.usage or (Usage(prompt, reported=False) if error.lost else None)
                     error.reason = line(scrub(error.reason), 400)
                     if not error.counts:
                         return Answer("" if error.again else scrub(error.raw))
@@ -115,7 +115,7 @@ class EndpointRequests:
             spent.prompt_tokens += usage.prompt
             spent.completion_tokens += usage.completion
             spent.cost += self.options.cost(usage.prompt, usage.completion)
-            spent.estimated += not usage.told
+            spent.estimated += not usage.reported
 
     def _body(self, dialect: Dialect, conversation: Any, sampling: Sampling) -> dict[str, Any]:
         tools = conversation.tools if self._environment is not None else None
@@ -131,7 +131,8 @@ class EndpointRequests:
             seed = int(uniforms(sampling.seed, [conversation.row], [len(conversation.turns)], 1)[0, 0].item() * 2**31)
         return dialect.body(self.options.model, messages, sampling.max_new_tokens, sampling.temperature, tools=functions, seed=seed)
 
-    def _said(self, conversation: Any, answer: Answer) -> str:
+    def _add_answer(self, conversation: Any, answer: Answer) -> str:
+        """Add the answer to the conversation; its text as the environment takes it."""
         if not answer.calls or self._environment is None:
             conversation.wrote(answer.text)
             return answer.text

@@ -50,7 +50,7 @@ class GuidedExploration:
                 await asyncio.to_thread(episode.close)
             if len(self.steps) == before or number == options.rounds or not self._may_ask:
                 return
-            _tell(talk, self.prompts.next_round(number + 1))
+            _append(talk, self.prompts.next_round(number + 1))
 
     async def _round(self, number: int, episode: Episode, head: Sequence[Message], talk: list[Message], offered: Sequence[Tool]) -> None:
         options, repeated, first = self.prompts.options, set[str](), len(self.steps)
@@ -111,7 +111,7 @@ def _stopped(talk: list[Message], want: NextStep | None) -> None:
     talk.append({"role": "user", "content": "The round is over."})
 
 
-def _tell(talk: list[Message], text: str) -> None:
+def _append(talk: list[Message], text: str) -> None:
     """Add to the last thing that the teacher was told."""
     last = talk[-1]
     talk[-1] = {**last, "content": f"{last['content']}\n\n{text}"}

@@ -130,10 +130,10 @@ class Prompts:
 
 def limit(options: TeacherOptions) -> int:
     """Characters of a request that may be followed by an unreadable reply and the wish for another one."""
-    return options.context_chars - shown_again(options) - len(AGAIN)
+    return options.context_chars - quoted_chars(options) - len(AGAIN)
 
 
-def shown_again(options: TeacherOptions) -> int:
+def quoted_chars(options: TeacherOptions) -> int:
     """Characters that are shown again of a reply that could not be read."""
     return options.context_chars // 20
 

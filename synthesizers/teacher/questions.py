@@ -53,6 +53,6 @@ class Questions:
                 return found
             self.unreadable += 1
             if not again:
-                shown = rendering.cut(reply, prompts.shown_again(self.client.options))
+                shown = rendering.cut(reply, prompts.quoted_chars(self.client.options))
                 messages = [*messages, {"role": "assistant", "content": shown}, {"role": "user", "content": prompts.AGAIN}]
         return None

@@ -223,7 +223,7 @@ class TeacherClient:
             return answer.usage
         if self._chat is None:
             self._journal.tell(ESTIMATED)
-        return Usage(request.prompt_tokens, tokens_of(answer.text), told=False)
+        return Usage(request.prompt_tokens, tokens_of(answer.text), reported=False)
 
     def _cost(self, prompt: int, completion: int) -> float:
         if self._chat is not None:

@@ -21,7 +21,7 @@ class Usage:
 
     prompt: int = 0
     completion: int = 0
-    told: bool = True
+    reported: bool = True
 
 
 @frozen
