@@ -44,7 +44,7 @@ NAME = "teacher"
 
 @frozen
 class ExplorationResult:
-    """What one exploration came to. `fault` says what ended it early; `spent` that it was the run's or the evolution's budget."""
+    """The result of one exploration. `fault`: what ended it early. `spent`: whether that was the run's or the evolution's budget."""
 
     candidates: tuple[CandidateTask, ...]
     asked: int
@@ -66,7 +66,7 @@ class Evolution:
     notes: str = field(init=False)
     several: bool = field(init=False)
     tally: Counter[str] = field(factory=Counter)
-    """What came of the explorations, for the user: faults, unreadable replies."""
+    """Counts for the user: faults, unreadable replies."""
 
     def __attrs_post_init__(self) -> None:
         description = self.environment.describe()
@@ -89,7 +89,7 @@ class Evolution:
         self.tally["not begun for want of calls"] += len(waiting)
 
     def problems(self) -> str | None:
-        """One line on what went wrong in this evolution, None when nothing did."""
+        """One line on what went wrong in this evolution; None where nothing did."""
         counted = [f"{count} {what}" for what, count in sorted(self.tally.items()) if count and what != "explorations"]
         if not counted:
             return None
@@ -149,7 +149,7 @@ class Evolution:
         return ExplorationResult(made, len(questions.keys), questions.unreadable, text, spent and questions.left != 0)
 
     def _prompts(self, assignment: Assignment) -> tuple[Sequence[Tool], Prompts]:
-        """The tools that are told, those in the rollouts and the solution first, and the prompts that tell them."""
+        """The tools that are offered, those of the rollouts and the solution first, and the prompts that list them."""
         options, task = self.options, assignment.task
         shown = [step.action.name for group in assignment.groups for t in group.trajectories for step in t.steps]
         names = list(dict.fromkeys(name for name in [*(a.name for a in task.solution), *shown] if name in self.tools))

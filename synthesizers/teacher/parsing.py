@@ -1,4 +1,4 @@
-"""From a teacher's reply to what it wants: a reflection, a step of exploration, candidate tasks.
+"""Read a teacher's reply: a reflection, a step of an exploration, candidate tasks.
 
 Replies are data from outside. Reading is tolerant in form (salvage.py) and strict in content: a candidate is read whole or refused with a
 reason code, and none takes another with it. What a candidate's calls must look like is checked where the tools are known (abstraction.py).
