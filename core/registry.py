@@ -16,12 +16,11 @@ from typing import Any, Protocol
 import attrs
 import pluggy
 
-from coevolve import __version__
-
 from . import hookspecs
 from .errors import TooManyFaults, UserError, did_you_mean
 from .plugin_checks import PluginError, components_of, hooks_of
 from .text import error_line
+from .version import __version__
 
 ENTRY_POINTS = "coevolve"
 DEFAULT_PLUGINS = (

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from coevolve import UserError
+from coevolve.endpoint import line
 
 from ..library_logging import quiet
 
@@ -19,10 +20,4 @@ def reading(path: str) -> Iterator[None]:
         raise
     except Exception as error:  # a reader of files that others wrote may raise anything
         fix = "fetch or save it again" if Path(path).is_dir() else "check the name and the connection to the hub, or name a local folder"
-        raise UserError(f"model {path!r} cannot be read ({type(error).__name__}: {one_line(error)}); {fix}") from error
-
-
-def one_line(error: BaseException) -> str:
-    """An error's text in one line of at most 200 characters."""
-    text = " ".join(str(error).split())
-    return text if len(text) <= 200 else text[:200] + "..."
+        raise UserError(f"model {path!r} cannot be read ({type(error).__name__}: {line(error)}); {fix}") from error

@@ -6,7 +6,8 @@ from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any
 
-from coevolve import UserError, one_line
+from coevolve import UserError
+from coevolve.endpoint import line
 
 from .model_files import reading
 
@@ -85,7 +86,7 @@ def _readable(file: Path) -> None:
         with safe_open(file, framework="np"):
             pass
     except (SafetensorError, OSError) as error:
-        raise UserError(f"{file} cannot be read ({one_line(error)}); fetch or save it again") from error
+        raise UserError(f"{file} cannot be read ({line(error)}); fetch or save it again") from error
 
 
 def device_and_dtype(device: str, dtype: str) -> tuple[str, Any]:
@@ -97,7 +98,7 @@ def device_and_dtype(device: str, dtype: str) -> tuple[str, Any]:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        why = 'there is no such kind; name one such as "cpu", "cuda" or "cuda:1"' if "Expected one of" in str(error) else one_line(error)
+        why = 'there is no such kind; name one such as "cpu", "cuda" or "cuda:1"' if "Expected one of" in str(error) else line(error)
         raise UserError(f"policy.device {device!r} cannot be used: {why}") from error
     known = {"float32": torch.float32, "bfloat16": torch.bfloat16}
     if dtype == "auto":
@@ -127,7 +128,7 @@ def load_model(path: str, device: str, dtype: Any, quantize: str = "") -> Any:
         try:
             (model if quantize else model.to(device)).eval()
         except (RuntimeError, AssertionError) as error:  # no room on it, say
-            raise UserError(f"policy.device {device!r} cannot be used: {one_line(error)}") from error
+            raise UserError(f"policy.device {device!r} cannot be used: {line(error)}") from error
     return model
 
 
@@ -190,5 +191,5 @@ def load_tokenizer(path: str, chat_template: str = "") -> Any:
         try:
             tokenizer.chat_template = Path(chat_template).expanduser().read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            raise UserError(f"policy.chat_template {chat_template!r} cannot be read: {one_line(error)}") from error
+            raise UserError(f"policy.chat_template {chat_template!r} cannot be read: {line(error)}") from error
     return tokenizer
