@@ -1,9 +1,9 @@
-"""Episodes a minute on AppWorld's tiny world: our forked worlds, a fresh process for each episode, the engine's own HTTP server.
+"""Seconds an episode on AppWorld's tiny world: forked worlds, a fresh process for each episode, or the engine's own HTTP server.
 
     python benchmarks/appworld_speed.py [EPISODES] [THREADS]
 
-An episode is: open the task, carry out its reference solution block by block, evaluate. Each way does the same tasks; starting a server
-(ours and the engine's) is not counted, since it happens once. Prints a line for each way, with the ratio to ours.
+An episode opens the task, executes its reference solution block by block, and evaluates. Each way plays the same tasks. The start of a
+server is not counted, since it happens once. Prints one line for each way, with the ratio to forked worlds.
 """
 
 import json
@@ -45,7 +45,7 @@ def ours(environment: AppWorld, task: Task) -> bool:
 
 @contextmanager
 def root(environment: AppWorld) -> Iterator[dict[str, str]]:
-    """A scratch root over the same data, and the variables for the engine to use it."""
+    """Make a scratch root over the same data; returns it with the environment variables that make the engine use it."""
     with tempfile.TemporaryDirectory(prefix="coevolve-speed-") as folder:
         (Path(folder) / "data").symlink_to(environment.root / "data")
         yield {"PATH": os.environ["PATH"], "HOME": folder, "APPWORLD_ROOT": folder, "APPWORLD_CACHE": str(home.home() / "venv" / "cache")}
@@ -59,7 +59,7 @@ def fresh(environment: AppWorld, variables: dict[str, str], task: Task, number: 
 
 
 class Http:
-    """The engine's own server; it has one world at a time."""
+    """Episodes through the engine's own server, which has one world at a time."""
 
     def __init__(self, variables: dict[str, str]) -> None:
         with socket.socket() as free:
@@ -101,7 +101,7 @@ class Http:
 
 
 def measure(name: str, play: Callable[[tuple[int, Task]], bool], tasks: list[Task], threads: int, best: float) -> float:
-    """Seconds an episode."""
+    """Mean seconds of an episode."""
     begun = time.monotonic()
     with ThreadPoolExecutor(threads) as pool:
         right = sum(pool.map(play, enumerate(tasks)))

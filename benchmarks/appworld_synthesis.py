@@ -1,11 +1,11 @@
-"""Synthesized tasks through the pool's door: which candidates are admitted, which are refused, and for which reason.
+"""Validate synthesized AppWorld tasks: which candidates are admitted, which are refused, and for which reason.
 
     python benchmarks/appworld_synthesis.py [NAME ...]      only the candidates whose ids begin with one of the names
 
-Candidates for the tiny world's three people: errands and questions that `compose` makes out of API calls and of code, all of which must be
-admitted and scored 1 by the engine itself; and candidates that are broken in a known way, each of which must be refused with that way's
-code. The door is the execution validator as it is; the pool begins with the training split, and the tasks of both test splits are held out.
-Exits with 1 when one verdict is another than the one expected.
+There are two kinds of candidates for the tiny world's three people. The first are errands and questions that `compose` makes out of API
+calls and of code: all must be admitted and scored 1 by the engine itself. The others are broken in a known way: each must be refused with
+the reason of that way. The validator is "execution" with its defaults; the pool starts with the training split, and both test splits are
+held out. Exits with 1 when a verdict differs from the expected one.
 """
 
 import sys
@@ -59,7 +59,7 @@ class Bench:
         return task
 
     def by_hand(self, person: int, name: str, query: str, answer: Any, *codes: str) -> Task:
-        """A task whose reference nobody got by execution."""
+        """A task whose reference was written by hand and never executed."""
         solution = tuple(Action("execute", {"code": code}) for code in codes)
         payload = {"start": f"payback_{person}", "code": list(codes), "reference": {"diff": {}, "answer": answer}}
         return Task(f"{name}:{person}", "appworld", query, solution=solution, payload=payload, origin=Origin("by hand"))
@@ -107,7 +107,7 @@ class Bench:
             )
 
     def bad(self, admitted: Sequence[Task]) -> Made:
-        """Tasks that must be refused, with the code of the reason."""
+        """Tasks that must be refused, each with its reason."""
         yield from self._failing()
         yield from self._empty()
         yield from self._known(admitted)

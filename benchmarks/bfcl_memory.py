@@ -1,10 +1,10 @@
-"""Memory of the environment: what parallel episodes need, and whether it stays flat.
+"""Memory of the BFCL environment: how much parallel episodes need, and whether it stays constant.
 
     python benchmarks/bfcl_memory.py [EPISODES]
 
-Opens 64 episodes of the large initial states at once and plays them turn by turn; then plays EPISODES (default 10,000) of all four
-categories one after the other and reads the resident memory on the way. The first pass over the 800 tasks fills the caches of initial
-states, references and prompts, which are bounded; from then on nothing may be added.
+Opens 64 episodes with large initial states at once and plays them turn by turn. Then plays EPISODES (default 10,000) of all four categories
+one after the other, and prints the resident memory from time to time. The first pass over the 800 tasks fills the bounded caches of initial
+states, references and prompts; after it the memory must not grow.
 """
 
 import sys
@@ -37,7 +37,7 @@ def parallel(bfcl: Bfcl) -> None:
     episodes = [(bfcl.open(task), iter(bfcl.script(task.solution))) for task in tasks]
     while any([(answer := next(script, None)) is not None and episode.step(answer) is not None for episode, script in episodes]):
         pass
-    print(f"{len(episodes)} episodes at once: {resident():.0f} MB resident, {resident() - before:.0f} MB of it theirs")
+    print(f"{len(episodes)} episodes at once: {resident():.0f} MB resident, {resident() - before:.0f} MB of it for the episodes")
 
 
 def main() -> None:

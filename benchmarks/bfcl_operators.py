@@ -1,4 +1,4 @@
-"""How many candidates of each operator the pool's door admits on BFCL, and why it refuses the others.
+"""How many candidates of each operator the validator "execution" admits on BFCL, and why it refuses the others.
 
 python benchmarks/bfcl_operators.py [SEED [CALLS [OPTION=VALUE ...]]]      # options of the validator "execution"
 """
@@ -20,15 +20,15 @@ from coevolve.testing import make_feedback
 
 def main(seed: int = 0, calls: int = 6000, **options: bool) -> None:
     environment: Any = Bfcl(BfclOptions())
-    door = Execution(ExecutionOptions(**options))
+    validator = Execution(ExecutionOptions(**options))
     tasks, held_out = environment.tasks("train"), environment.tasks("test")
     for operator in OPERATORS:
         reasons: Counter[str] = Counter()
         pool, begun = TaskPool(tuple(tasks)), time.perf_counter()
         made = Operators(OperatorsOptions(operators=(operator,), max_calls=calls))
         for candidate in made.synthesize(make_feedback(tasks, wanted=10**6), environment, random.Random(seed)):
-            verdict = door.validate(candidate, environment, pool, held_out)
-            reasons[verdict.reason] += 1
+            verdict = validator.validate(candidate, environment, pool, held_out)
+            reasons[str(verdict.reason)] += 1
             if verdict.accepted:
                 pool = pool.with_tasks([candidate.task])
         total, refused = sum(reasons.values()), {reason: n for reason, n in reasons.most_common() if reason != "accepted"}

@@ -1,12 +1,11 @@
-"""Gold episodes a second on one core, this package beside the official executor and checker, in one process, for every category.
+"""Ground-truth episodes a second on one core: this package and the official executor and checker, in one process, for every category.
 
     python benchmarks/bfcl_speed.py [ROUNDS] [RELEASE]
 
-Both carry out every ground truth of a category's 200 tasks and score it. "calls" is the same work without texts (execute and compare
-with the cached reference); "episodes" also writes and parses the answers and builds the messages, which the official side is not asked to
-do. The official side has fresh instances for each task and executes as it does in the leaderboard's pipeline: once in the rollout,
-once in the checker, beside the reference; what is undone between its tasks is not counted. The sides take turns, and a ratio is the
-median over the rounds.
+Both sides execute and score the ground truths of a category's 200 tasks. "calls" is the same work without texts (execute, and compare with
+the cached reference). "episodes" also writes and parses the answers and builds the messages, which the official side does not do here. The
+official side has fresh instances for each task and executes as in the leaderboard's pipeline: in the rollout, in the checker, and for the
+reference. The time to reset it between tasks is not counted. The sides alternate, and a ratio is the median over the rounds.
 """
 
 import importlib.util
@@ -23,13 +22,13 @@ from coevolve.environments.bfcl import assets, scoring
 from coevolve.environments.bfcl.decode import ground_truth
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.environments.bfcl.release import CATEGORIES, DEFAULT
-from coevolve.environments.bfcl.world import Start, fresh
+from coevolve.environments.bfcl.services import Start, fresh
 
 WORKER = Path(__file__).parent.parent / "tests/bfcl/official_worker.py"
 
 
 def official(bfcl: Bfcl, scratch: str) -> Any:
-    """The official code, loaded into this process."""
+    """Load the official code into this process."""
     spec = importlib.util.spec_from_file_location("official_worker", WORKER)
     assert spec is not None and spec.loader is not None
     worker = importlib.util.module_from_spec(spec)
@@ -40,7 +39,7 @@ def official(bfcl: Bfcl, scratch: str) -> Any:
 
 
 def episodes(bfcl: Bfcl) -> float:
-    """Seconds for all tasks, through the protocol."""
+    """Seconds of all tasks, as episodes through the protocol."""
     began = time.perf_counter()
     for task in bfcl.tasks("all"):
         with bfcl.open(task) as episode:
@@ -52,7 +51,7 @@ def episodes(bfcl: Bfcl) -> float:
 
 
 def calls(bfcl: Bfcl) -> float:
-    """Seconds for all tasks, executing and scoring only."""
+    """Seconds of all tasks, with execution and scoring only."""
     prepared = []
     for task in bfcl.tasks("all"):
         turns = [[ground_truth(text, bfcl.apis.parameters) for text in texts] for texts in task.payload["ground_truth"]]

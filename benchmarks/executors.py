@@ -1,9 +1,9 @@
-"""Steps a second through the loop's own rollouts, by executor: 64 episodes at once, whose steps compute for a set time.
+"""Steps a second of the loop's rollouts with each executor: 64 episodes at once, whose steps compute for a set time.
 
     python benchmarks/executors.py [ROUNDS] [MILLISECONDS ...]
 
-The executors take turns, in one process; a figure is the median over the rounds. What a policy would take is not in it: the texts are
-written beforehand. "processes" and "ray" have a worker for each core.
+The executors alternate, in one process; a figure is the median over the rounds. A policy's time is not included, since the texts are
+written beforehand. "processes" and "ray" have one worker for each core.
 """
 
 import os
@@ -27,7 +27,7 @@ NAMES = ("threads", "processes", "ray")
 
 
 def measure(runner: RolloutRunner) -> float:
-    """Steps a second over one batch."""
+    """Steps a second in one batch."""
     room = Stockroom(StockroomOptions())
     scripts = {task.id: room.script(task.solution) for task in room.tasks("train")}
     policy = ScriptedPolicy(ScriptedOptions(lambda task, row: scripts[task.id]))

@@ -1,13 +1,13 @@
-"""Correctness and throughput on a GPU, without a network, in under eight minutes; figures go to gpu_check.json.
+"""Check correctness and throughput on a GPU, without a network, in under eight minutes; figures are written to gpu_check.json.
 
     python benchmarks/gpu_check.py                          # on a machine with a GPU
     python benchmarks/gpu_check.py --device cpu --tiny      # the script itself, anywhere
 
-Models have random weights: of a tiny Qwen3, and of Qwen3-0.6B's and Qwen3-4B's shape. Correctness: loss and gradient by the trainer's head
-against the CPU, tokens of the lockstep engine against transformers' greedy `generate`, the gap between the engine's and the trainer's
-log-probabilities in float32 and bfloat16. Throughput: one GRPO iteration with TRL's own generation (one turn, which is what a rollout costs
-there without its tool loop) beside coevolve's, tokens a second and seconds of each half. A part that fails is written down and the others
-go on; the exit code is 1 when a part failed or a correctness figure is out of its bound.
+The models have random weights: a tiny Qwen3, and the shapes of Qwen3-0.6B and Qwen3-4B. Correctness compares loss and gradient of the
+trainer's head with the CPU's, tokens of the lockstep engine with transformers' greedy `generate`, and the engine's log-probabilities with
+the trainer's, in float32 and bfloat16. Throughput compares a GRPO iteration with one of TRL's own (generation of one turn, which is the
+cost of a TRL rollout without its tool loop): tokens a second, and seconds of each half. When a part fails, its error is recorded and the
+other parts still run. The exit code is 1 when a part failed or a correctness figure is out of bounds.
 """
 
 import argparse
@@ -37,7 +37,7 @@ BOUNDS = {"loss": 1e-4, "gradient": 1e-3, "gap_float32": 1e-3, "gap_bfloat16": 0
 
 
 def saved(folder: Path, name: str) -> str:
-    """A model of this shape with random weights in bfloat16, and the desk's tokenizer with an end token that is never sampled."""
+    """Save a model of this shape with random bfloat16 weights, and the desk's tokenizer with an end token that is never sampled."""
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
     if not (folder / name).is_dir():
@@ -74,7 +74,7 @@ def batch(path: str) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def loss_and_gradient(path: str, device: str) -> tuple[float, torch.Tensor]:
-    """Mean log-probability by the trainer's head, and the gradient of one weight."""
+    """Mean log-probability of the trainer's head, and the gradient of one weight."""
     from trl.trainer.utils import add_fused_lm_head
 
     from coevolve.plugins.trainers.grpo.trl_trainer import PackedGrpoTrainer
@@ -119,7 +119,7 @@ def parity(path: str, device: str) -> float:
 
 
 class OneTurn:
-    """A loop of completions of one turn behind prompts of a given length."""
+    """A loop whose rollouts are completions of one turn, after prompts of a given length."""
 
     def __init__(self, policy: Any, rows: int, prompt: int, new: int, steps: int) -> None:
         self.policy, self.rows, self.prompt, self.new, self.steps, self.iteration = policy, rows, prompt, new, steps, 0
@@ -238,7 +238,7 @@ def release() -> None:
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--tiny", action="store_true", help="the tiny model only")
+    parser.add_argument("--tiny", action="store_true", help="use the tiny model only")
     parser.add_argument("--out", type=Path, default=Path("gpu_check.json"))
     asked = parser.parse_args()
     if asked.device.startswith("cuda") and not torch.cuda.is_available():
@@ -254,7 +254,7 @@ def main() -> int:
         for name, part in parts.items():
             try:
                 report[name] = part(Path(folder))
-            except Exception:  # noqa: BLE001 - the other part is worth having
+            except Exception:  # noqa: BLE001 - the other parts must still run
                 report[name] = {"failed": traceback.format_exc()}
             asked.out.write_text(json.dumps(report | {"seconds": time.perf_counter() - began}, indent=1))
     print(asked.out.read_text())

@@ -1,11 +1,12 @@
-"""Which index of near-duplicate requests: this project's content words, rapidfuzz over all, or MinHash (datasketch, not a dependency).
+"""Compare indexes of near-duplicate requests: this project's content words, rapidfuzz over all texts, and MinHash (datasketch).
 
     pip install datasketch
     python benchmarks/near_duplicates.py [--pool 10000]
 
-Pools are the desk's tasks and BFCL's 200. Three kinds of pairs are asked about: different tasks of the pool, which must not be equal (false
-equal); requests with one word turned into its opposite, which must not either; and the same request with courtesy, other case and
-punctuation (missed). Paraphrases by synonyms are counted too: what no index of texts sees is left to the keys of actions and end states.
+The pools are the desk's tasks and BFCL's 200. Each index is asked about different tasks of the pool, which must not be equal ("false
+equal"); requests with one word replaced by its opposite, which must not be equal either; and the same request with courtesy, other case
+and punctuation, which must be equal (else "missed"). Paraphrases by synonyms are counted, too. An index of texts cannot find them; they
+are left to the keys of actions and end states.
 """
 
 import argparse
@@ -35,7 +36,7 @@ COURTESY = ("Hello! Could you please {}? Thank you.", "I would like you to {}", 
 
 
 def content_words(pool: Sequence[str]) -> Index:
-    """plugins/validators: equal content words in order, then rapidfuzz over the rest."""
+    """The validators' index: equal content words in order, then rapidfuzz over the texts."""
     known: dict[tuple[str, ...], list[Any]] = {}
     for query in pool:
         text = text_of(query)
@@ -81,7 +82,7 @@ def minhash(threshold: float) -> Callable[[Sequence[str]], Index]:
 
 
 def opposite(query: str, rng: random.Random) -> str | None:
-    """The request with one word turned round; None where no word has an opposite."""
+    """The request with one word replaced by its opposite; None when no word has one."""
     pairs = [pair.split() for pair in OPPOSITES.split("/") if pair.strip()]
     found = [(word, other) for a, b in pairs for word, other in ((a, b), (b, a)) if re.search(rf"\b{word}\b", query, re.IGNORECASE)]
     if not found:
@@ -95,7 +96,7 @@ def main() -> None:
     parser.add_argument("--pool", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    desk = {task.intent: task.query for task in islice(generate("train", 0), given.pool)}  # an intent in another frame is no other request
+    desk = {task.intent: task.query for task in islice(generate("train", 0), given.pool)}  # other frames word the same request
     pools = {"desk": list(desk.values()), "bfcl": [task.query for task in Bfcl(BfclOptions()).tasks("all")]}
     ways: dict[str, Callable[[Sequence[str]], Index]] = {"content words": content_words}
     ways |= {f"rapidfuzz {t}": fuzzy(t) for t in (90, 95)} | {f"minhash {t}": minhash(t) for t in (0.7, 0.9)}
@@ -117,8 +118,8 @@ def main() -> None:
             began = time.perf_counter()
             shares = [sum(map(near, queries)) / len(queries) for queries in (asked, turned, polite, reworded)]
             each = (time.perf_counter() - began) / (len(asked) + len(turned) + len(polite) + len(reworded)) * 1000
-            told = " | ".join(f"{share:.1%}" for share in (shares[0], shares[1], 1 - shares[2], 1 - shares[3]))
-            print(f"| {name} {len(rest)} | {way} | {told} | {built:.1f} | {each:.2f} |", flush=True)
+            cells = " | ".join(f"{share:.1%}" for share in (shares[0], shares[1], 1 - shares[2], 1 - shares[3]))
+            print(f"| {name} {len(rest)} | {way} | {cells} | {built:.1f} | {each:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

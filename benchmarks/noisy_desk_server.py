@@ -1,15 +1,14 @@
-"""A desk teacher behind a real OpenAI-compatible endpoint, competent but for errors at stated rates.
+"""A desk teacher behind a real OpenAI-compatible endpoint: competent, with errors at set rates.
 
-It knows the desk's tools, their forms and the desk's way of wording, reads what each request shows, and keeps no state: all it draws
-follows from the request. It explores plans near the tools that failed in the rollouts, one a round, and words each as a candidate. Its
-errors:
+It knows the desk's tools, their forms and the desk's wording. It keeps no state: every reply is a function of the request. It explores
+plans near the tools that failed in the rollouts, one in each round, and words each plan as a candidate. Its errors:
 
 - wrong argument: one argument of one call of the solution is another valid value of its kind;
-- mislabelled: the request of another plan;
-- impossible: the solution looks nothing up, but guesses the values (one of six that there are).
+- mislabelled: the request belongs to another plan;
+- impossible: the solution guesses the values (each is one of six) instead of looking them up.
 
-A candidate's intent says which of these it is ("clean" for none), so that admissions can be counted by it; no validator and no policy reads
-it. It makes no plan of a held-out family, so what differs between doors is not contamination.
+A candidate's intent names its error ("clean" for none), so that admissions can be counted by kind. No validator and no policy reads the
+intent. The teacher makes no plans of held-out families, so contamination does not affect the comparison of validators.
 """
 
 import hashlib
@@ -52,7 +51,7 @@ class Rates:
 
 
 def plans(nonce: str, weak: Sequence[str], count: int) -> list[Plan]:
-    """The plans of one exploration."""
+    """The plans that one exploration tries, in order."""
     rng, made = random.Random(f"plans {nonce}"), list[Plan]()
     apps = {TOOLS[name].app for name in weak if name in TOOLS}
     while len(made) < count:
@@ -73,14 +72,14 @@ def nodes(plan: Plan) -> list[Node]:
 
 
 def arguments(node: Node, before: str) -> dict[str, str]:
-    """The arguments of a call whose looked-up value is `before`."""
+    """The arguments of a call that takes `before`, the value of the lookup before it."""
     value = before if isinstance(node.value, Node) else node.value
     given = {node.spec.entity: node.entity, node.spec.takes: value, "as": node.form}
     return {key: text for key, text in given.items() if key is not None and text is not None}
 
 
 class DeskTeacher:
-    """Answers requests; `reply` is a function of the request and the rates alone."""
+    """The scripted teacher. `reply` depends only on the request and the rates."""
 
     def __init__(self, rates: Rates) -> None:
         self.rates = rates
@@ -111,8 +110,8 @@ class DeskTeacher:
         }
 
     def _explore(self, messages: Sequence[Mapping[str, Any]], nonce: str, weak: Sequence[str]) -> dict[str, Any]:
-        told = [(index, int(found[1]), int(found[2])) for index, m in enumerate(messages) for found in _ROUND.finditer(str(m["content"]))]
-        at, number, rounds = told[-1]
+        marks = [(index, int(found[1]), int(found[2])) for index, m in enumerate(messages) for found in _ROUND.finditer(str(m["content"]))]
+        at, number, rounds = marks[-1]
         answers = [str(m["content"]) for m in messages[at + 1 :] if m["role"] == "user"]
         calls = nodes(plans(nonce, weak, rounds)[number - 1])
         if len(answers) >= len(calls):
@@ -144,13 +143,13 @@ class DeskTeacher:
 
 
 def guessed(node: Node, rng: random.Random) -> dict[str, Any]:
-    """The call with a value out of the air."""
+    """The call with a guessed value in place of the looked-up one."""
     value = rng.choice(FORMS[node.spec.takes or ""][node.spec.reads or ""])
     return {"tool": node.spec.name, "arguments": arguments(node, value)}
 
 
 def altered(tool: str, given: Mapping[str, str], rng: random.Random) -> dict[str, str]:
-    """The arguments with one of them exchanged for another valid value of its kind."""
+    """The arguments with one of them replaced by another valid value of its kind."""
     spec, key = TOOLS[tool], rng.choice(sorted(given))
     if key == "as":
         choices = list(FORMS[spec.gives or ""])
@@ -163,7 +162,7 @@ def altered(tool: str, given: Mapping[str, str], rng: random.Random) -> dict[str
 
 @contextmanager
 def serving(teacher: DeskTeacher) -> Iterator[str]:
-    """Serve on a free port of this machine; yields the base_url."""
+    """Serve on a free port of this machine; yields the endpoint's base_url."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -183,7 +182,7 @@ def serving(teacher: DeskTeacher) -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *given: Any) -> None:
-            """Nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True

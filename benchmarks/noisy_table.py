@@ -1,7 +1,7 @@
-"""Candidates of the noisy teacher without training, and what each door makes of them (see noisy_teacher.py).
+"""Collect candidates of the noisy teacher without training, and count what each set of validators admits (see noisy_teacher.py).
 
-The teacher explores around real rollouts: eight of the shipped policy for each task, boundary signals where they are mixed or fail. That
-policy is also who tries the candidates in the solve check.
+The teacher explores around real rollouts: eight of the shipped policy for each task, with boundary signals where they are mixed or fail.
+The same policy attempts the candidates in the solve check.
 """
 
 import random
@@ -21,14 +21,14 @@ from coevolve.plugins.validators.minimal import Minimal, MinimalOptions
 from coevolve.plugins.validators.solvable import Solvable, SolvableOptions
 from coevolve.synthesizers.teacher import Teacher
 from coevolve.synthesizers.teacher.options import TeacherOptions
-from coevolve.testing import make_feedback
+from coevolve.testing import make_feedback, make_services
 
 NEW_TOKENS = 48
 
 
 @define
-class Kept:
-    """A journal in memory."""
+class MemoryJournal:
+    """A journal in memory that replays nothing."""
 
     made: list[TeacherCall] = field(factory=list)
 
@@ -54,7 +54,7 @@ def judged(
     count: int,
     rng: random.Random,
 ) -> tuple[Counter[str], dict[str, tuple[Counter[str], Counter[str]]]]:
-    """Candidates by kind; by door, what it admitted by kind and refused by reason."""
+    """Count candidates by kind. For each arm (a set of validators), count the admitted by kind and the refused by reason."""
     desk = Desk(DeskOptions(train=count))
     train, held_out = desk.tasks("train"), desk.tasks("test")
     policy, runner = TransformersPolicy(TransformersOptions()), RolloutRunner(desk, RolloutLimits(), Clock())
@@ -66,27 +66,27 @@ def judged(
     signals = [Signal("boundary", group.task.id, 10, 1.0, {"scores": list(group.scores)}) for group in groups]
     options = {key: value for key, value in teacher.items() if key != "name"} | {"explorations": count}
     synthesizer = Teacher(TeacherOptions(**options, base_url=url))
-    synthesizer.bind_journal(Kept())
+    synthesizer.bind_services(make_services(journal=MemoryJournal()))
     found = list(synthesizer.synthesize(make_feedback(train, groups, signals, iteration=10), desk, rng))
     results = {}
     for arm, names in arms.items():
-        doors: dict[str, Any] = {
+        validators: dict[str, Any] = {
             "minimal": Minimal(MinimalOptions()),
             "execution": Execution(ExecutionOptions(grounding=arm in grounded)),
             "solvable": Solvable(SolvableOptions(attempts=attempts)),
         }
-        doors["solvable"].bind_attempts(tried)
-        results[arm] = _through([doors[name] for name in names], found, desk, TaskPool(tuple(train)), held_out)
+        validators["solvable"].bind_services(make_services(attempts=tried))
+        results[arm] = _through([validators[name] for name in names], found, desk, TaskPool(tuple(train)), held_out)
     runner.close()
     return Counter(candidate.task.intent for candidate in found), results
 
 
-def _through(doors: Sequence[Any], found: Sequence[CandidateTask], desk: Any, pool: TaskPool, held_out: Any) -> Any:
+def _through(validators: Sequence[Any], found: Sequence[CandidateTask], desk: Any, pool: TaskPool, held_out: Any) -> Any:
     passed, reasons = Counter[str](), Counter[str]()
     for candidate in found:
         task, kind, verdict = candidate.task, candidate.task.intent, candidate.refused
-        for door in doors if verdict is None else ():
-            verdict = door.validate(CandidateTask(task), desk, pool, held_out)
+        for validator in validators if verdict is None else ():
+            verdict = validator.validate(CandidateTask(task), desk, pool, held_out)
             if not verdict.accepted:
                 break
             task = verdict.task or task

@@ -1,12 +1,12 @@
-"""What validation is worth with a noisy teacher, in the desk world.
+"""Measure what validation is worth with a noisy teacher, in the desk world.
 
     python benchmarks/noisy_teacher.py table [--tasks 64]
     python benchmarks/noisy_teacher.py runs --seeds 201 202 203 --arms none solvable [--jobs 2] [--out runs/noisy] [--set KEY=VALUE ...]
 
-The teacher is benchmarks/noisy_desk_server.py behind a real endpoint, the synthesizer the real "teacher" with its own wording of requests.
-`table` makes candidates from TASKS train tasks without training and shows which share of each kind each door admits. `runs` trains with
-each door, over seeds, paired: held-out success before and after, the admitted tasks by kind. Finished runs are kept and not done again,
-begun ones are resumed.
+The teacher is benchmarks/noisy_desk_server.py behind a real endpoint; the synthesizer is the real "teacher" with its own wording of
+requests. `table` makes candidates from TASKS train tasks without training, and prints the share of each kind that each set of validators
+admits. `runs` trains with each set of validators, over the same seeds, and prints held-out success before and after, and the admitted
+tasks by kind. Finished runs are kept and not repeated; unfinished runs are resumed.
 """
 
 import argparse
@@ -31,7 +31,7 @@ ARMS: dict[str, tuple[str, ...]] = {
     "solvable": ("minimal", "execution", "solvable"),
     "both": ("minimal", "execution", "solvable"),
 }
-"""Names of the doors and their validators; "grounding" and "both" check literals too. All but the first belong to "with validation"."""
+"""Arm -> its validators; "grounding" and "both" check literals, too. All arms but the first validate."""
 GROUNDED = ("grounding", "both")
 TEACHER = {
     "name": "teacher",
@@ -74,7 +74,7 @@ def run(out: Path, arm: str, seed: int, base_url: str, steps: int, more: list[st
 
 
 def admitted(folder: Path) -> Counter[str]:
-    """Tasks that joined the pool by kind, from the run's store."""
+    """Count the tasks that joined the pool by kind, from the run's store."""
     with sqlite3.connect(folder / "run.sqlite") as db:
         rows = [json.loads(text) for (text,) in db.execute("SELECT task FROM tasks")]
     db.close()
@@ -108,19 +108,19 @@ def runs(given: argparse.Namespace) -> None:
 
 
 def table(given: argparse.Namespace) -> None:
-    """Candidates by kind, and how many of them each door admits into a pool of the train tasks."""
+    """Print how many candidates of each kind each set of validators admits into a pool of the train tasks."""
     from noisy_table import judged
 
     with serving(DeskTeacher(rates(given))) as url:
-        candidates, by_door = judged(url, TEACHER, ARMS, GROUNDED, ATTEMPTS, given.tasks, random.Random(given.seed))
+        candidates, by_arm = judged(url, TEACHER, ARMS, GROUNDED, ATTEMPTS, given.tasks, random.Random(given.seed))
     print(f"rates: {rates(given)}; {sum(candidates.values())} candidates from {given.tasks} explorations")
-    print(f"| door | {' | '.join(f'{kind} ({candidates[kind]})' for kind in KINDS)} | clean among the admitted | refused for |")
+    print(f"| validators | {' | '.join(f'{kind} ({candidates[kind]})' for kind in KINDS)} | clean among the admitted | refused for |")
     print(f"|---|{'---|' * (len(KINDS) + 2)}")
-    for arm, (passed, reasons) in by_door.items():
+    for arm, (passed, reasons) in by_arm.items():
         clean = passed["clean"] / max(1, sum(passed.values()))
         shares = " | ".join(f"{passed[kind]} ({passed[kind] / max(1, candidates[kind]):.0%})" for kind in KINDS)
-        told = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
-        print(f"| {arm} | {shares} | {clean:.0%} | {told} |")
+        refused = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
+        print(f"| {arm} | {shares} | {clean:.0%} | {refused} |")
 
 
 def rates(given: argparse.Namespace) -> Rates:
@@ -133,7 +133,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=float, default=getattr(Rates(), name), help="rate of this error among the candidates")
     commands = parser.add_subparsers(required=True)
     one = commands.add_parser("table")
-    one.add_argument("--tasks", type=int, default=64, help="train tasks that are explored")
+    one.add_argument("--tasks", type=int, default=64, help="how many train tasks are explored")
     one.add_argument("--seed", type=int, default=0)
     one.set_defaults(call=table)
     many = commands.add_parser("runs")

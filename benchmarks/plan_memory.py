@@ -1,10 +1,10 @@
-"""The memory that `coevolve plan` expects beside the memory that training takes, on a CPU, each in a fresh process.
+"""Compare the memory that `coevolve plan` estimates with the memory that training takes, on a CPU, each case in a fresh process.
 
     OMP_NUM_THREADS=1 python benchmarks/plan_memory.py [NAME ...]
 
-Every row's conversation fills the context: a prompt, and up to 16 sampled tokens. Two iterations, so that the optimiser has its moments.
-Measured is the peak of the resident memory less what is resident after the imports, which the plan does not count either. Blocks of 128 KB
-and more are handed back at once (glibc's allocator by itself keeps up to a third more).
+Every row's conversation fills the context: a prompt, and up to 16 sampled tokens. There are two iterations, so that the optimiser has its
+moments. The measured value is the peak of the resident memory without what is resident after the imports, which the plan does not count
+either. glibc's allocator is set to return blocks of 128 KB and more at once; by default it keeps up to a third more memory.
 """
 
 import json
@@ -36,7 +36,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 class FullLoop:
-    """Rolls out one completion behind a prompt that leaves room for nothing else."""
+    """A loop whose rollouts are one completion each, after a prompt that fills the rest of the context."""
 
     def __init__(self, policy: Any, batch: int, rollouts: int, context: int) -> None:
         self.batch, self.rollouts, self.steps, self.iteration = batch, rollouts, 2, 0
@@ -70,12 +70,12 @@ class FullLoop:
 
 
 def resident() -> int:
-    """Bytes."""
+    """Resident memory of this process in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 def measure(case: dict[str, Any]) -> None:
-    """Print the peak of this process while it trains, less what the imports take."""
+    """Train, and print the peak memory of this process without what the imports take."""
     import coevolve.plugins.policies.lockstep
     import coevolve.plugins.trainers.grpo.trl_trainer  # noqa: F401
     from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
@@ -98,7 +98,7 @@ def measure(case: dict[str, Any]) -> None:
 
 
 def expected(case: dict[str, Any]) -> Any:
-    """The plan's Memory."""
+    """The memory that the plan estimates for this case."""
     from coevolve.core.cli.plan import plan
     from coevolve.core.registry import load_plugins
     from coevolve.core.settings.config import load_config

@@ -1,9 +1,9 @@
-"""Rollouts of the desk's policy: coevolve's token loop beside a plain loop over transformers' generate, same model, same tasks, one run.
+"""Rollouts of the desk's policy: coevolve's token loop and a plain loop over transformers' generate, same model and tasks, in one run.
 
     OMP_NUM_THREADS=1 python benchmarks/rollout_speed.py [EPISODES] [ROUNDS]
 
-The plain loop is what one writes first: pad all conversations, generate, decode, step, append, again; it prefills the whole conversation at
-every turn. Both sample at temperature 1 and play the same desk tasks; the sampled texts differ, so tokens a second are compared too.
+The plain loop is the obvious one: pad all conversations, generate, decode, step, append, repeat. It prefills the whole conversation at
+every turn. Both sample at temperature 1 and play the same desk tasks. The sampled texts differ, so tokens a second are compared, too.
 """
 
 import statistics
@@ -20,7 +20,7 @@ NEW_TOKENS = 48
 
 
 def lockstep(policy: TransformersPolicy, desk: Desk, tasks: list[Task], seed: int) -> tuple[float, int]:
-    """Seconds and sampled tokens."""
+    """Play all episodes with coevolve; returns seconds and sampled tokens."""
     runner = RolloutRunner(desk, RolloutLimits(), Clock())
     began = time.perf_counter()
     groups = runner.run(policy, tasks, 8, Sampling(1.0, NEW_TOKENS, seed), 0)
@@ -30,7 +30,7 @@ def lockstep(policy: TransformersPolicy, desk: Desk, tasks: list[Task], seed: in
 
 
 def plain(policy: TransformersPolicy, desk: Desk, tasks: list[Task], seed: int) -> tuple[float, int]:
-    """The same by `generate` alone."""
+    """Play all episodes with `generate` alone; returns seconds and sampled tokens."""
     import torch
 
     torch.manual_seed(seed)

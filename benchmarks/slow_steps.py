@@ -1,11 +1,12 @@
-"""Steps that take time: carried out as each completion ends, beside carried out when all have ended; same texts, one run.
+"""Slow environment steps: executed as each completion ends, or after all have ended; same texts, in one run.
 
     OMP_NUM_THREADS=1 python benchmarks/slow_steps.py [ROUNDS]
 
-The environment is the desk with a stated delay: each step sleeps for 20 to 100 ms, as one does that is worked on elsewhere. Three policies:
-the desk's own; SmolLM2-135M, which cannot play but takes its time; an OpenAI-compatible endpoint on this machine that answers after 0.2 to
-1 s. Delays are functions of the episode and the turn. Seconds are by the clock, rounds alternate, and both ways must give the same groups.
-The first line is the desk as it is, whose steps take 0.1 ms: there is nothing to gain, and it must cost nothing.
+The environment is the desk with delays: each step sleeps for 20 to 100 ms, as if another machine did the work. There are three policies:
+the desk's own; SmolLM2-135M, which cannot solve the tasks but samples slowly; and an OpenAI-compatible endpoint on this machine that
+answers after 0.2 to 1 s. Delays depend only on the episode and the turn. Seconds are wall seconds, rounds alternate, and both ways must
+give the same groups. The first line is the desk without delays, whose steps take 0.1 ms: there is nothing to gain, and it must cost
+nothing.
 """
 
 import json
@@ -31,7 +32,7 @@ GROUP = 4
 
 
 class SlowDesk(Desk):
-    """The desk, each of whose steps takes `STEP` seconds."""
+    """The desk with steps that each take a random time within `STEP` (seconds)."""
 
     def open(self, task: Task) -> Any:
         episode = super().open(task)
@@ -46,14 +47,14 @@ class SlowDesk(Desk):
 
 
 class AtTheEnd:
-    """A policy that tells nothing before all completions have ended."""
+    """The policy without streaming: it returns all completions together, after the last has ended."""
 
     def __init__(self, policy: Any) -> None:
         self.name, self.begin, self.complete = policy.name, policy.begin, policy.complete
 
 
 class Endpoint(BaseHTTPRequestHandler):
-    """Says the same after a while."""
+    """Answers every request with the same text, after a random time within `ANSWER` (seconds)."""
 
     def do_POST(self) -> None:
         request = self.rfile.read(int(self.headers["Content-Length"]))
@@ -67,7 +68,7 @@ class Endpoint(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Says nothing."""
+        """Log nothing."""
 
 
 @contextmanager

@@ -1,9 +1,9 @@
-"""Episodes of four turns with SmolLM2-135M: coevolve's loop beside one that prefills the whole conversation at every turn, one run.
+"""Episodes of four turns with SmolLM2-135M: coevolve's loop and one that prefills the whole conversation at every turn, in one run.
 
     OMP_NUM_THREADS=1 python benchmarks/smollm2_turns.py [EPISODES] [ROUNDS]
 
-A request of about 300 tokens, four completions of at most 24 tokens, an observation of about 60 tokens after each of the first three. Both
-sides sample at temperature 1; times are CPU seconds of this process, on one thread.
+An episode has a request of about 300 tokens, four completions of at most 24 tokens, and an observation of about 60 tokens after each of the
+first three. Both sides sample at temperature 1. Times are CPU seconds of this process, on one thread.
 """
 
 import statistics
@@ -20,7 +20,7 @@ SEEN = {"role": "user", "content": "The note says that the draft goes to the edi
 
 
 def lockstep(policy: TransformersPolicy, episodes: int, seed: int) -> int:
-    """Plays all episodes; sampled tokens."""
+    """Play all episodes with coevolve; returns the number of sampled tokens."""
     talks = [
         policy.begin(Task(f"t{n // GROUP}", "none", "q"), [{"role": "user", "content": f"{n // GROUP}. {REQUEST}"}], None, n)
         for n in range(episodes)
@@ -35,7 +35,7 @@ def lockstep(policy: TransformersPolicy, episodes: int, seed: int) -> int:
 
 
 def plain(policy: TransformersPolicy, episodes: int, seed: int) -> int:
-    """The same by `generate` alone."""
+    """Play all episodes with `generate` alone; returns the number of sampled tokens."""
     import torch
 
     torch.manual_seed(seed)

@@ -1,12 +1,12 @@
-"""Memory of each process, and seconds, of GRPO iterations by the launch it is started with: DDP, FSDP2, ZeRO-2, ZeRO-3.
+"""Memory of each process and seconds of GRPO iterations, for each way to launch them: DDP, FSDP2, ZeRO-2, ZeRO-3.
 
     accelerate launch --multi_gpu --num_processes 2 benchmarks/split_memory.py FOLDER
     accelerate launch --use_fsdp --fsdp_version 2 --num_processes 2 benchmarks/split_memory.py FOLDER
     accelerate launch --use_deepspeed --zero_stage 3 --num_processes 2 benchmarks/split_memory.py FOLDER
 
-FOLDER (on a disk that all processes see) gets a random model of 154 million weights; `--model NAME` takes another. Memory in MB is that of
-the GPU where there is one, else what of the process is resident: the peak, and what is held after an update and the taking of its weights.
-Every process plays all conversations (8 of each of as many tasks as there are processes) and trains its share.
+A random model of 154 million weights is saved in FOLDER (on a disk that all processes see); `--model NAME` uses another model. Memory in
+MB is the GPU's where there is one, else the resident memory of the process: the peak, and the value after an update and the export of its
+weights. Every process plays all conversations (8 for each of as many tasks as there are processes) and trains on its share.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def random_model(folder: Path) -> str:
 
 
 def held() -> tuple[int, int]:
-    """MB now and at most."""
+    """Memory in MB: now, and at the peak."""
     if torch.cuda.is_available():
         return torch.cuda.memory_allocated() // MB, torch.cuda.max_memory_allocated() // MB
     pages = int(Path("/proc/self/statm").read_text().split()[1])

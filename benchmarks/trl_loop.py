@@ -1,10 +1,10 @@
-"""Rollouts of the desk's policy: coevolve's loop beside TRL's own tool loop (`environment_factory`), same model, tasks and calls, one run.
+"""Rollouts of the desk's policy: coevolve's loop and TRL's own tool loop (`environment_factory`), same model, tasks and calls, in one run.
 
     OMP_NUM_THREADS=1 python benchmarks/trl_loop.py [EPISODES] [ROUNDS]
 
-TRL's environment hands each call's text to a desk episode; a text that is no call, or `done`, ends the loop. Completions have the same
-limit, both sides sample at temperature 1, and TRL's is timed from prompts to padded tensors, without log-probabilities. Both sides use one
-thread. Times are CPU seconds of this process, which other jobs on the machine disturb less, and seconds by the clock.
+TRL's environment passes each call's text to a desk episode. A text that is not a call, or `done`, ends the loop. Completions have the same
+limit, and both sides sample at temperature 1 on one thread. TRL is timed from prompts to padded tensors, without log-probabilities. Times
+are CPU seconds of this process, which other jobs on the machine disturb less, and wall seconds.
 """
 
 import statistics
@@ -31,7 +31,7 @@ TASKS: dict[str, Task] = {task.id: task for task in DESK.tasks("train")}
 
 
 class DeskTools:
-    """One episode, as TRL wants it: public methods are tools."""
+    """One episode in the form that TRL requires: its public methods are the tools."""
 
     def reset(self, task: str, **_: Any) -> None:
         self._episode = DESK.open(TASKS[task])
@@ -50,7 +50,7 @@ class DeskTools:
 
 
 def read(tokenizer: Any, ids: list[int], **_: Any) -> dict[str, Any]:
-    """What the policy wrote, as a tool call where it is one."""
+    """Parse the policy's text as a tool call, if it is one."""
     text = tokenizer.decode(ids, skip_special_tokens=True)
     action = parse(text)
     if action is None or action.name == DONE:
@@ -85,7 +85,7 @@ def trl_trainer(policy: TransformersPolicy, episodes: int, folder: str) -> Any:
 
 
 def clocks() -> tuple[float, float]:
-    """Processor time of this process, and the clock."""
+    """CPU seconds of this process, and wall seconds."""
     return time.process_time(), time.perf_counter()
 
 

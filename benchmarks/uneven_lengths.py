@@ -1,12 +1,12 @@
-"""Texts of uneven lengths: in passes and micro-batches of like length, beside all at once or mixed; BFCL's prompts and results, one run.
+"""Texts of uneven lengths: passes and micro-batches of similar lengths, compared with one pass and mixed micro-batches, in one run.
 
     OMP_NUM_THREADS=1 python benchmarks/uneven_lengths.py [ROUNDS] [TASKS] [STYLE]
 
-Needs BFCL's data (`coevolve env setup bfcl`); STYLE is that of its documents, "compact" or "official". The texts are those of train tasks
-of all categories, tokenised for SmolLM2-135M: the prompts, then what the environment answers to the first two texts of the solution. The
-model has SmolLM2's vocabulary, two layers of width 192 and random weights. A completion is one token here, for it is reading that is
-measured. The update, with compact documents only, has 4 rows of each of half the tasks, whose tokens are prompt, solution and results, in
-micro-batches of 8. Times are CPU seconds; rounds alternate.
+Needs BFCL's data (`coevolve env setup bfcl`). STYLE is the style of its documents, "compact" or "official". The texts come from train
+tasks of all categories, tokenised for SmolLM2-135M: the prompts, then the environment's answers to the first two texts of the solution.
+The model has SmolLM2's vocabulary, two layers of width 192 and random weights. A completion is one token, because the prefill is measured.
+The update (compact documents only) has 4 rows for each of half the tasks, whose tokens are prompt, solution and results, in micro-batches
+of 8. Times are CPU seconds; rounds alternate.
 """
 
 import random
@@ -33,7 +33,7 @@ ONE_PASS = 10**12
 
 
 def small(folder: Path) -> TransformersPolicy:
-    """SmolLM2's tokenizer, a small random model."""
+    """A policy with SmolLM2's tokenizer and a small random model."""
     whole = TransformersPolicy(TransformersOptions(model="smollm2-135m-instruct"))
     torch.manual_seed(0)
     sizes: dict[str, Any] = {"hidden_size": 192, "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 6}
@@ -43,7 +43,7 @@ def small(folder: Path) -> TransformersPolicy:
 
 
 def read(policy: TransformersPolicy, bfcl: Bfcl, tasks: list[Task], pads: int) -> list[float]:
-    """CPU seconds of reading the prompts and of reading the results of the first two texts, in passes of at most `pads` pads."""
+    """CPU seconds to prefill the prompts, and to prefill the results of the first two texts, in passes with at most `pads` pad tokens."""
     lockstep.PADS = pads
     talks, episodes = [], [bfcl.open(task) for task in tasks]
     scripts = [iter(bfcl.script(task.solution)) for task in tasks]
@@ -60,7 +60,7 @@ def read(policy: TransformersPolicy, bfcl: Bfcl, tasks: list[Task], pads: int) -
 
 
 def whole_rows(policy: TransformersPolicy, bfcl: Bfcl, tasks: list[Task]) -> list[Tokens]:
-    """The solutions as if they had been sampled, up to a turn that differs from row to row."""
+    """Solutions as if they had been sampled, each up to another turn."""
     rows = []
     for n, task in enumerate(tasks * ROWS):
         episode, ids, mask = bfcl.open(task), list[int](), list[int]()
@@ -75,7 +75,7 @@ def whole_rows(policy: TransformersPolicy, bfcl: Bfcl, tasks: list[Task]) -> lis
 
 
 class Given:
-    """A loop whose rollouts are given."""
+    """A loop that returns given rollouts."""
 
     def __init__(self, rows: list[Tokens]) -> None:
         self.rows, self.steps, self.iteration, self.seconds = rows, 2, 0, list[float]()
@@ -105,7 +105,7 @@ def update(model: str, rows: list[Tokens], arrange: Callable[[Any], Any]) -> flo
     return loop.seconds[-1]
 
 
-def told(what: str, found: list[tuple[float, float]]) -> None:
+def report(what: str, found: list[tuple[float, float]]) -> None:
     ratios = [a / b for a, b in found]
     before, after = (statistics.median(side) for side in zip(*found, strict=True))
     print(f"{what}: {before:.2f} and {after:.2f} CPU s, ratio {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
@@ -122,14 +122,14 @@ def main() -> None:
         parts = [[lengths[n] for n in part] for part in lockstep.in_passes(lengths)]
         padded = sum(max(part) * len(part) for part in parts)
         print(f"{count} prompts of {min(lengths)} to {max(lengths)} tokens, {sum(lengths)} in all;", end=" ")
-        print(f"{max(lengths) * count} with pads at once, {padded} in {len(parts)} passes", flush=True)
+        print(f"{max(lengths) * count} with pads in one pass, {padded} in {len(parts)} passes", flush=True)
         found = [(read(policy, bfcl, tasks, ONE_PASS), read(policy, bfcl, tasks, pads)) for _ in range(rounds)]
-        for n, what in enumerate(("prompts, at once and in passes", "results, at once and in passes")):
-            told(what, [(a[n], b[n]) for a, b in found])
+        for n, what in enumerate(("prompts, in one pass and in passes", "results, in one pass and in passes")):
+            report(what, [(a[n], b[n]) for a, b in found])
         if style == "official":
             return
         rows = whole_rows(policy, bfcl, tasks[: count // 2])
-        told("update, rows mixed and by length", [(update(folder, rows, list), update(folder, rows, arranged)) for _ in range(rounds)])
+        report("update, rows mixed and by length", [(update(folder, rows, list), update(folder, rows, arranged)) for _ in range(rounds)])
 
 
 if __name__ == "__main__":

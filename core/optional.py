@@ -1,27 +1,31 @@
-"""What a component may offer beside its contract, or ask for; the loop looks for each by its methods, and who has none loses nothing."""
+"""What a component may offer beside its contract, or ask for.
+
+All are optional. Core detects them by method name; a component that lacks one still works.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from .contracts import Environment, Policy, RunInfo
 from .errors import InfrastructureFault
-from .model import Message, RolloutGroup, Sampling, Task, TeacherCall
+from .model import RolloutGroup, Sampling
+from .services import Services
 
 
 @runtime_checkable
 class HasMetrics(Protocol):
-    """An episode that tells more than its score (progress, an official score beside a strict one)."""
+    """An episode with figures beside its score (progress, an official score beside a strict one)."""
 
     def metrics(self) -> Mapping[str, float]:
-        """Figures by name, asked once after the score; evaluations show their means."""
+        """Figures by name. Called once, after `score`; evaluations print their means over the rollouts."""
 
 
 @runtime_checkable
 class HasProvenance(Protocol):
-    """An environment whose results say little without what they were got with (a benchmark's release, mode, scorer)."""
+    """An environment or a policy whose results depend on more than the settings (a benchmark's release, mode, scorer)."""
 
     def provenance(self) -> Mapping[str, Any]:
-        """JSON values that stand beside every result; results that differ in them are not comparable."""
+        """JSON values that are stored with every result; results with different ones are not comparable."""
 
 
 @runtime_checkable
@@ -29,11 +33,11 @@ class HasAggregates(Protocol):
     """An environment with figures over several tasks at once (all variants of a scenario solved, say)."""
 
     def aggregates(self, groups: "Sequence[RolloutGroup]") -> Mapping[str, float]:
-        """Figures by name over the rollouts of a whole evaluation, shown beside the means; none where the tasks do not allow them."""
+        """Figures by name over the rollouts of a whole evaluation, printed beside the means; empty where the tasks do not allow any."""
 
 
 NOTE = "note: "
-"""Begins a doctor's line that says something of the data itself, which no set-up can mend."""
+"""Begins a line of `Installable.doctor` about the data itself, which no set-up can mend."""
 
 
 @runtime_checkable
@@ -42,32 +46,27 @@ class Installable(Protocol):
 
     @classmethod
     def setup(cls, **settings: str) -> str:
-        """Fetch what is needed (again is harmless); return one line that says what is there now. Unknown settings: UserError."""
+        """Fetch what is needed; harmless when it is there already. Returns one line that says what is there. UserError: unknown setting."""
 
     @classmethod
-    def doctor(cls) -> list[str]:
-        """Lines that name what is missing or broken; empty when all is well. A line that begins with NOTE is no defect of the set-up."""
+    def doctor(cls, thorough: bool = True) -> list[str]:
+        """One line for each thing that is missing or broken; empty when all is well. A line that begins with NOTE is not a defect.
 
-
-@runtime_checkable
-class Examinable(Protocol):
-    """An installable environment whose thorough examination takes long; `coevolve env doctor NAME` calls it in `doctor`'s place."""
-
-    @classmethod
-    def examine(cls) -> list[str]:
-        """As `Installable.doctor`, which then only looks at what can be seen at once; may take minutes."""
+        Where it is not `thorough`, look only at what can be seen at once: `coevolve env list` and plans ask so. `coevolve env doctor`
+        asks for the thorough examination, which may take minutes.
+        """
 
 
 @runtime_checkable
 class StreamsCompletions(Protocol):
-    """A policy that tells each completion as it ends: the environment carries it out while the others are still being written."""
+    """A policy that reports each completion as it ends: the environment steps while the other completions are still sampled."""
 
     def complete_streaming(
         self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]
     ) -> Sequence[str | InfrastructureFault | None]:
         """As `Policy.complete`, and with the same results; calls `tell(n, text)` at most once for conversation number n.
 
-        From the thread of the call, when n's text is in its `messages` and `tokens` already: it may be observed as soon as this returns.
+        Call `tell` from the thread of this call, when the text is in the conversation's `messages` and `tokens`.
         """
 
 
@@ -76,7 +75,7 @@ class NeedsEnvironment(Protocol):
     """A policy that must know the environment (to play its solutions, say)."""
 
     def bind(self, environment: Environment) -> None:
-        """Called once, before the first conversation."""
+        """Called once, before the first conversation. The environment's methods are thread-safe."""
 
 
 @runtime_checkable
@@ -116,19 +115,19 @@ class TakesWeights(Protocol):
 
 
 @runtime_checkable
-class HasFixed(Protocol):
-    """An environment, policy or trainer whose class names options that hold for a whole run: a resume refuses to change them."""
+class HasFixedOptions(Protocol):
+    """An environment, policy or trainer with options that hold for a whole run: a resume refuses to change them."""
 
-    fixed: ClassVar[tuple[str, ...]]
-    """What the tasks, or the trainer's checkpoints, hang on."""
+    fixed_options: ClassVar[tuple[str, ...]]
+    """Names of those options: the tasks, or the trainer's checkpoints, depend on them."""
 
 
 @runtime_checkable
 class Checkable(Protocol):
-    """A policy that can say what is wrong with its settings before it is used."""
+    """A policy that can check its settings before it is used."""
 
     def check(self) -> None:
-        """UserError for what can be told without loading a model or asking an endpoint."""
+        """UserError for what is wrong, as far as that shows without loading a model or asking an endpoint."""
 
 
 @runtime_checkable
@@ -144,72 +143,15 @@ class HasUsage(Protocol):
     """A policy that costs something to ask."""
 
     def usage(self) -> Mapping[str, float]:
-        """Since it was made: `calls`, `failed` ones among them, `prompt_tokens`, `completion_tokens`, `cost`, and what else it counts."""
-
-
-class Attempts(Protocol):
-    """Rolls a task out with a policy, in fresh episodes."""
-
-    def __call__(self, task: Task, count: int, temperature: float) -> RolloutGroup:
-        """`count` attempts at `task`; the draw is a function of the run's seed and the task's id. Infrastructure faults have no score."""
+        """Counts since the policy was made: `calls`, `failed` calls among them, `prompt_tokens`, `completion_tokens`, `cost`, others."""
 
 
 @runtime_checkable
-class NeedsPolicy(Protocol):
-    """A validator that lets a policy try tasks."""
+class NeedsServices(Protocol):
+    """A synthesizer or validator that asks a teacher, asks the policy in training, or lets a policy attempt tasks."""
 
-    @property
-    def wanted_policy(self) -> tuple[str, Mapping[str, Any]]:
-        """Name and options of the policy that is to try; the name "" stands for the one in training, as trained so far."""
-
-    def bind_attempts(self, attempts: Attempts) -> None:
-        """Called once, before the first validation."""
-
-
-class Journal(Protocol):
-    """Where a part that asks a teacher writes every call down, and finds the calls of a run that is replayed or resumed.
-
-    Safe to call from several threads.
-    """
-
-    def recall(self, key: str, request: Mapping[str, Any]) -> tuple[TeacherCall, ...]:
-        """The kept attempts at a request, in order; empty when it must be asked anew. What is recalled is not to be recorded again.
-
-        A resumed run recalls requests that were answered; a replayed one recalls faults too, and raises UserError for a request that the
-        replayed run did not make: then the two have parted.
-        """
-
-    def record(self, call: TeacherCall) -> None:
-        """Keep an attempt, at once and for good: going back to a checkpoint does not unmake calls that were paid for."""
-
-    def calls(self) -> tuple[TeacherCall, ...]:
-        """All attempts of this run so far, without their requests: what was spent."""
-
-    def tell(self, text: str) -> None:
-        """A line for the user, such as that a budget is used up; the same line is shown once a run."""
-
-
-@runtime_checkable
-class NeedsJournal(Protocol):
-    """A synthesizer or validator that asks a teacher over the network."""
-
-    def bind_journal(self, journal: Journal) -> None:
-        """Called once, before the first use."""
-
-
-class Chat(Protocol):
-    """Lets the policy in training answer, as trained so far: for a policy that is its own teacher. Safe to call from several threads."""
-
-    def __call__(self, key: str, messages: Sequence[Message], temperature: float, max_new_tokens: int) -> str | None:
-        """The completion's text; None when the conversation leaves no room for one. The draw is a function of the run's seed and `key`."""
-
-
-@runtime_checkable
-class NeedsChat(Protocol):
-    """A synthesizer or validator that lets the policy in training answer questions."""
-
-    def bind_chat(self, chat: Chat) -> None:
-        """Called once, before the first use."""
+    def bind_services(self, services: Services) -> None:
+        """Called once, before the first use and before the run writes anything: raise UserError for what is missing."""
 
 
 @runtime_checkable

@@ -15,5 +15,5 @@ def derive(seed: int, *parts: str | int) -> int:
 
 
 def generator(seed: int, *parts: str | int) -> random.Random:
-    """A random generator of its own for one purpose."""
+    """A random generator for one purpose, seeded by `derive`."""
     return random.Random(derive(seed, *parts))

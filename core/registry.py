@@ -8,10 +8,8 @@ import copy
 import fnmatch
 import importlib
 import importlib.metadata
-import inspect
 import logging
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -21,8 +19,9 @@ import pluggy
 from coevolve import __version__
 
 from . import hookspecs
-from .contracts import KINDS
 from .errors import TooManyFaults, UserError, did_you_mean
+from .plugin_checks import PluginError, components_of, hooks_of
+from .text import error_line
 
 ENTRY_POINTS = "coevolve"
 DEFAULT_PLUGINS = (
@@ -55,16 +54,8 @@ DEFAULT_PLUGINS = (
 )
 COMMAND_PLUGINS = ("coevolve.environments.appworld.leaderboard_command",)
 """Those of them that add commands: the others need not be imported for `coevolve --help`."""
-COMPONENT_HOOKS = {f"coevolve_{'policies' if kind == 'policy' else kind + 's'}": kind for kind in KINDS}
-"""Hook name -> kind of component."""
-HOOKS: dict[str, inspect.Signature] = {
-    name: inspect.signature(spec) for name, spec in vars(hookspecs).items() if name.startswith("coevolve_")
-}
-"""Every hook that there is."""
-RESERVED = {"signal": {"names"}, "validator": {"names"}, "synthesizer": {"none"}, "executor": {"threads"}}
-"""Component names that mean something else in a configuration."""
-
 log = logging.getLogger(__name__)
+_line = partial(error_line, bare=(PluginError, UserError))
 
 
 @attrs.frozen
@@ -103,10 +94,6 @@ class Choice(Protocol):
 
     @property
     def options(self) -> Any: ...
-
-
-class PluginError(Exception):
-    """A plugin that cannot be used; the text is one line."""
 
 
 class Registry:
@@ -186,8 +173,8 @@ class Registry:
             if self._manager.has_plugin(source.name):
                 raise PluginError(f"another plugin has the name {source.name!r} already")
             plugin = source.load()
-            hooks = _hooks(self._manager, plugin)
-            components = list(_components(hooks))
+            hooks = hooks_of(self._manager, plugin)
+            components = list(components_of(hooks))
             record = attrs.evolve(record, hooks=tuple(hooks), components=tuple(f"{kind}:{c.name}" for kind, c in components))
             self._manager.register(plugin, source.name)
         except (Exception, SystemExit) as error:
@@ -227,7 +214,7 @@ def command_hooks(only: Sequence[str] = ()) -> Iterator[tuple[str, Callable[...,
         if only and not _matches(source.name, only):
             continue
         try:
-            hook = _hooks(manager, source.load()).get("coevolve_commands")
+            hook = hooks_of(manager, source.load()).get("coevolve_commands")
         except (Exception, SystemExit):
             log.debug("plugin %s cannot be loaded", source.name, exc_info=True)
             continue
@@ -267,98 +254,5 @@ def _itself(plugin: object) -> object:
     return plugin
 
 
-def _hooks(manager: pluggy.PluginManager, plugin: object) -> dict[str, Callable[..., Any]]:
-    """The hooks that `plugin` implements; PluginError for one that there is not or that does not fit."""
-    found: dict[str, Callable[..., Any]] = {}
-    for attribute in dir(plugin):
-        options = manager.parse_hookimpl_opts(plugin, attribute)
-        if options is None:
-            if attribute.startswith("coevolve_") and inspect.isfunction(inspect.getattr_static(plugin, attribute)):
-                fix = "is not marked with @hookimpl" if attribute in HOOKS else f"is no hook{did_you_mean(attribute, HOOKS)}"
-                raise PluginError(f"{attribute} {fix}")
-            continue
-        name = options.get("specname") or attribute
-        if name not in HOOKS:
-            raise PluginError(f"{name} is no hook{did_you_mean(name, HOOKS)}")
-        if name in found:
-            raise PluginError(f"{name} is implemented twice")
-        if options.get("wrapper") or options.get("hookwrapper"):
-            raise PluginError(f"{attribute} is a hook wrapper; only plain hook functions are supported")
-        found[name] = getattr(plugin, attribute)
-        _check_arguments(name, found[name])
-    if not found:
-        raise PluginError("it implements no hook; mark its functions with @hookimpl")
-    return found
-
-
-def _check_arguments(hook: str, function: Callable[..., Any]) -> None:
-    known = tuple(HOOKS[hook].parameters)
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.name not in known:
-            raise PluginError(f"{hook} takes no argument {parameter.name!r}{did_you_mean(parameter.name, known)}")
-        if parameter.default is not parameter.empty:
-            # pluggy passes only arguments without a default.
-            raise PluginError(f"{hook}: the argument {parameter.name!r} must have no default")
-
-
-def _components(hooks: Mapping[str, Callable[..., Any]]) -> Iterator[tuple[str, type[Any]]]:
-    for hook, kind in COMPONENT_HOOKS.items():
-        offered = hooks[hook]() if hook in hooks else []
-        if not isinstance(offered, list | tuple):
-            raise PluginError(f"{hook} must return a list of classes, not {type(offered).__name__}")
-        seen: set[str] = set()
-        for component in offered:
-            _check_component(hook, kind, component)
-            if component.name in seen:
-                raise PluginError(f"{hook} returns two components called {component.name!r}")
-            seen.add(component.name)
-            yield kind, component
-
-
-def _check_component(hook: str, kind: str, component: Any) -> None:
-    """PluginError unless `component` is a class with a usable `name`, `Options` with defaults, and the methods of its kind."""
-    if not inspect.isclass(component):
-        raise PluginError(f"{hook} must return classes, not {component!r}")
-    where = f"{kind} class {component.__name__}"
-    name, options = getattr(component, "name", None), getattr(component, "Options", None)
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
-        raise PluginError(f"{where} needs a class attribute `name` of letters, digits, - and _, found {name!r}")
-    if name in RESERVED.get(kind, ()):
-        raise PluginError(f"{where} cannot be called {name!r}: that word is reserved")
-    if not inspect.isclass(options) or not attrs.has(options):
-        raise PluginError(f"{where} needs an attrs class `Options`")
-    _check_options(where, kind, options)
-    protocol = KINDS[kind]
-    needed = [n for n, value in vars(protocol).items() if inspect.isfunction(value) and not n.startswith("_")]
-    # A class that derives from the protocol inherits its empty methods: those do not count.
-    missing = [n for n in needed if not callable(getattr(component, n, None)) or getattr(component, n) is getattr(protocol, n)]
-    if missing:
-        raise PluginError(f"{where} lacks {', '.join(missing)} (a {kind} needs {', '.join(needed)})")
-    try:
-        inspect.signature(component).bind(None)
-    except TypeError:
-        raise PluginError(f"{where} must be made as {component.__name__}(options)") from None
-
-
-def _check_options(where: str, kind: str, options: type[Any]) -> None:
-    if kind not in ("signal", "validator") and "name" in attrs.fields_dict(options):
-        raise PluginError(f"{where}: an option cannot be called 'name', which chooses the {kind}")
-    bare = [field.name for field in attrs.fields(options) if field.init and field.default is attrs.NOTHING]
-    if bare:
-        raise PluginError(f"{where}: options without a default: {', '.join(bare)}")
-    try:
-        attrs.resolve_types(options)
-        options()
-    except Exception as error:
-        raise PluginError(f"{where}: its default options cannot be made: {_line(error)}") from error
-
-
 def _own(value: Any) -> Any:
     return copy.deepcopy(value) if isinstance(value, dict) else value
-
-
-def _line(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    if isinstance(error, PluginError | UserError):
-        return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,4 +1,4 @@
-"""Play texts in a fresh episode of a task, as a policy would write them, and keep what came of it."""
+"""Play texts in a fresh episode of a task, as if a policy had written them, and keep the result."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,7 +10,7 @@ from .model import SUCCESS, Action, Message, Observation, Step, Task
 
 @frozen
 class Replay:
-    """What came of texts in a fresh episode. `start` and `state` are digests of the world before and after; `score` is in [0, 1]."""
+    """The result of texts in a fresh episode. `start` and `state` are digests of the world before and after; `score` is in [0, 1]."""
 
     observations: tuple[Observation, ...]
     start: str

@@ -1,1 +1,1 @@
-"""Worlds in which tasks are carried out, one package each."""
+"""The environments that come with coevolve, one package each."""

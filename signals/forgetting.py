@@ -1,9 +1,10 @@
-"""Forgetting: a task that was solved lately and is not solved now (paper, section on signals).
+"""Forgetting: a task that was solved recently and is not solved now (paper, section on signals).
 
     exists s in H_recent(task, W): s >= 0.5   and   s_now < 0.5
 
-`s_now` is the mean score over the task's K rollouts in one iteration, H_recent its last W attempts before that iteration. The paper
-leaves both open; the mean and W = 5 are this project's choice. Infrastructure faults have no score and take no part.
+`s_now` is the mean score over the task's K rollouts in one iteration, H_recent holds its last W attempts before that iteration. The paper
+specifies neither; the mean and W = 5 are this project's choice. Rollouts that ended in an infrastructure fault have no score and do not
+count.
 """
 
 from collections.abc import Sequence
@@ -19,11 +20,11 @@ class ForgettingOptions:
     """Options of the forgetting signal."""
 
     window: int = field(default=5, validator=validators.ge(1))
-    """W: how many of the task's attempts before this one are looked at (iterations; not given in the paper)."""
+    """W: how many of the task's attempts before this one count (one attempt an iteration). The paper gives no value."""
 
 
 class Forgetting:
-    """One signal for each task and iteration; its strength is the drop from the best recent score to the score now."""
+    """Yields one signal for each task and iteration. Its strength is the drop from the best recent score to the score now."""
 
     name: ClassVar[str] = "forgetting"
     Options: ClassVar[type] = ForgettingOptions

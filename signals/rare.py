@@ -1,11 +1,11 @@
-"""Rare: something that occurs, but in less than theta percent of the observations (paper, section on signals).
+"""Rare: an action pattern that occurs, but in less than theta percent of the observations (paper, section on signals).
 
     c_p > 0   and   c_p / N < theta / 100
 
-By pattern (the paper's words): c_p counts the trajectories that show action pattern p, N all pattern observations, both over the
-whole training. By task (the digest's words): c is the number of the task's attempts, N that of all tasks' attempts. The paper does
-not give theta; 0.5 percent is this project's choice. Nothing can be rare before N exceeds 100 / theta observations (200 by default),
-so the formula has a warm-up of its own and `min_observations`, which only lengthens it, is 0 unless a run asks for more.
+By pattern (the paper's formula): c_p counts the trajectories with action pattern p, N counts all pattern observations, both over the
+whole training. By task (another reading of the paper's text): c is the number of the task's attempts, N that of all tasks' attempts. The
+paper does not give theta; 0.5 percent is this project's choice. Nothing can be rare before N exceeds 100 / theta observations (200 by
+default), so the formula has its own warm-up. `min_observations` can only lengthen it, and is 0 by default.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,17 +21,17 @@ class RareOptions:
     """Options of the rare signal."""
 
     theta: float = field(default=0.5, validator=[validators.gt(0.0), validators.le(100.0)])
-    """Threshold in percent of the observations (not given in the paper)."""
+    """Threshold in percent of the observations. The paper gives no value."""
     by: str = field(default="pattern", validator=validators.in_(("pattern", "task")))
-    """What is counted: "pattern" (the paper's formula) or "task" (the digest's reading)."""
+    """What is counted: "pattern" (the paper's formula) or "task" (attempts of each task)."""
     min_observations: int = field(default=0, validator=validators.ge(0))
-    """Warm-up: no signal before there are this many observations N; 0 leaves the paper's formula as it is."""
+    """Warm-up: there is no signal before this many observations N. 0 is the paper's formula."""
     most: int = field(default=5, validator=validators.ge(1))
-    """How many of a task's rarest patterns the evidence names."""
+    """Most patterns that a signal's evidence names, the rarest first. It bounds the size of the stored evidence."""
 
 
 class Rare:
-    """One signal for each task, at the last iteration that showed it; its strength is 1 - (c / N) / (theta / 100) of its rarest."""
+    """Yields a signal for each task, at its last iteration with a rare pattern, of strength 1 - (c / N) / (theta / 100) for the rarest."""
 
     name: ClassVar[str] = "rare"
     Options: ClassVar[type] = RareOptions
@@ -50,8 +50,8 @@ class Rare:
         for group in groups:
             if group.mean is None:
                 continue
-            shown = {group.task.id} if by_task else {p for t in group.trajectories if t.score is not None for p in t.patterns}
-            rare = {key for key in shown if self._is_rare(counts.get(key, 0), observations)}
+            keys = {group.task.id} if by_task else {p for t in group.trajectories if t.score is not None for p in t.patterns}
+            rare = {key for key in keys if self._is_rare(counts.get(key, 0), observations)}
             if rare:
                 seen.setdefault(group.task.id, set()).update(rare)
                 last[group.task.id] = max(group.iteration, last.get(group.task.id, group.iteration))

@@ -1,1 +1,1 @@
-"""Synthesizers: explore the environment and make tasks of what they find."""
+"""Synthesizers explore the environment and make candidate tasks of what they find."""

@@ -1,9 +1,9 @@
-"""Operators on solved tasks: variants that are worded by what the pool's tasks say and checked by carrying them out (see variants.py).
+"""Make new tasks by operators on solved tasks (variants.py). Variants keep the words of their parents and are checked by executing them.
 
-For environments with several user turns, where most of a task's value is in its own words. A task's parent is drawn from the signalled
-tasks for a share of the candidates, else from the whole pool; the operator at random. A candidate is minimised before it is yielded: of the
-calls that an operator added, those go that the scorer does not miss and that hand nothing on; where the scorer does not miss a call that
-the parent's words ask for, the candidate is dropped. The paper leaves exploration to an LLM (section 3); this needs none.
+This suits environments with several user turns, where new wording is hard to make. For a share of the candidates, the parent is drawn from
+the signalled tasks, otherwise from the whole pool; the operator is drawn at random. A candidate is minimised before it is yielded: added
+calls that the scorer does not miss and that supply no later call are removed. When the scorer does not miss a call that the parent's
+words ask for, the candidate is dropped. In the paper an LLM explores (section 3); this component needs no LLM.
 """
 
 import random
@@ -13,12 +13,26 @@ from typing import Any, ClassVar
 import attrs
 from attrs import define, field, frozen, validators
 
-from coevolve import SUCCESS, CandidateTask, Environment, ExplorationContext, Feedback, Origin, Signal, Step, Synthesizer, Task, hookimpl
+from coevolve import (
+    SUCCESS,
+    CandidateTask,
+    Environment,
+    ExplorationContext,
+    Feedback,
+    Origin,
+    Signal,
+    Step,
+    Synthesizer,
+    Task,
+    hookimpl,
+    perform,
+)
 
-from .catalog import Catalog, catalog_of
-from .exploration import Budget, Exhausted, Values
-from .links import Solved, Survey, handings
-from .variants import OPERATORS, Kept, Trip, Turn, Variants, numbered, same_call, turns
+from .argument_values import ArgumentValues
+from .call_exploration import BudgetExhausted, CallBudget
+from .catalog import Catalog, catalog_of, same_call
+from .links import SolvedTask, Survey, link_uses
+from .variants import OPERATORS, TaskTurns, VariantBuilder, Variants, VariantTurn, numbered, task_turns
 
 
 @frozen
@@ -28,17 +42,17 @@ class OperatorsOptions:
     operators: tuple[str, ...] = field(
         default=tuple(OPERATORS), validator=[validators.min_len(1), validators.deep_iterable(validators.in_(tuple(OPERATORS)))]
     )
-    """Which ones, drawn with equal chances."""
+    """Names of the operators, drawn with equal probability (all by default; variants.py describes them)."""
     signalled: float = field(default=0.5, validator=[validators.ge(0.0), validators.le(1.0)])
-    """Share of the tries that begin at a task with a signal, where there are signals; a signal counts by its strength."""
+    """Share of the tries whose parent is drawn from the signalled tasks, by strength. The others draw from the whole pool, for breadth."""
     longest: int = field(default=3, validator=validators.ge(1))
-    """Most calls of a new turn."""
+    """Most calls of a new turn. Longer turns seldom read like one request."""
     max_calls: int = field(default=4000, validator=validators.ge(1))
-    """Most environment calls (episodes, steps, compositions) for one evolution."""
+    """Most environment calls (opened episodes, steps, compositions) in one evolution."""
 
 
 class Operators:
-    """Makes tasks out of tasks."""
+    """Makes new tasks out of the pool's solved tasks."""
 
     name: ClassVar[str] = "operators"
     Options: ClassVar[type] = OperatorsOptions
@@ -51,30 +65,30 @@ class Operators:
         catalog = catalog_of(environment.describe())
         solved = self._survey.solved(feedback.pool, environment, catalog)
         several = any(action.turn for one in solved for action in one.task.solution)
-        kept = [found for one in solved if (found := turns(one, several)) is not None]
-        if not kept:
+        parents = [found for one in solved if (found := task_turns(one, several)) is not None]
+        if not parents:
             return
         try:
-            yield from _Search(self.options, feedback, environment, catalog, solved, kept, several, rng).run()
-        except Exhausted:
+            yield from _VariantSearch(self.options, feedback, environment, catalog, solved, parents, several, rng).run()
+        except BudgetExhausted:
             return
 
 
 @define
-class _Search:
-    """One evolution."""
+class _VariantSearch:
+    """The search for variants in one evolution."""
 
     options: OperatorsOptions
     feedback: Feedback
     environment: Environment
     catalog: Catalog
-    solved: Sequence[Solved]
-    kept: Sequence[Kept]
+    solved: Sequence[SolvedTask]
+    parents: Sequence[TaskTurns]
     several: bool
     """Whether tasks have several user turns."""
     rng: random.Random
     variants: Variants = field(init=False)
-    budget: Budget = field(init=False)
+    budget: CallBudget = field(init=False)
     seen: set[str] = field(init=False)
     made: int = 0
 
@@ -83,8 +97,8 @@ class _Search:
         for one in self.solved:
             for step in one.steps:
                 uses[step.action.name] = uses.get(step.action.name, 0) + 1
-        self.variants = Variants(self.catalog, Values(self.catalog, self.solved), self.rng, uses, self.options.longest)
-        self.budget = Budget(self.options.max_calls)
+        self.variants = Variants(self.catalog, ArgumentValues(self.catalog, self.solved), self.rng, uses, self.options.longest)
+        self.budget = CallBudget(self.options.max_calls)
         self.seen = {task.query for task in self.feedback.pool}
 
     def run(self) -> Iterator[CandidateTask]:
@@ -99,50 +113,50 @@ class _Search:
                     self.variants.uses[step.action.name] = self.variants.uses.get(step.action.name, 0) + 1
                 yield candidate
 
-    def _parent(self) -> tuple[Kept, Signal | None]:
-        known = {kept.one.task.id: kept for kept in self.kept}
+    def _parent(self) -> tuple[TaskTurns, Signal | None]:
+        known = {turns.solved.task.id: turns for turns in self.parents}
         signals = [signal for signal in self.feedback.signals if signal.task_id in known]
         if signals and self.rng.random() < self.options.signalled:
             signal = self.rng.choices(signals, [signal.strength + 0.01 for signal in signals])[0]
             return known[signal.task_id], signal
-        return self.rng.choice(self.kept), None
+        return self.rng.choice(self.parents), None
 
-    def _try(self, operator: str, parent: Kept, signal: Signal | None) -> CandidateTask | None:
+    def _try(self, operator: str, parent: TaskTurns, signal: Signal | None) -> CandidateTask | None:
         other = self._other(parent) if operator == "recombine" else None
         self.budget.spend()
-        with self.environment.open(parent.one.task) as episode:
-            trip = Trip(self.environment, self.catalog, episode, parent.one.task, self.budget)
-            made = OPERATORS[operator](self.variants, trip, parent, [other] if other else [])
-        task = self._minimal(parent.one.task, made) if made else None
+        with self.environment.open(parent.solved.task) as episode:
+            builder = VariantBuilder(self.environment, self.catalog, episode, parent.solved.task, self.budget)
+            made = OPERATORS[operator](self.variants, builder, parent, [other] if other else [])
+        task = self._minimal(parent.solved.task, made) if made else None
         if task is None or task[0].query in self.seen:
             return None
         weakness = (
             f"{signal.kind} at {signal.task_id}, strength {signal.strength:.2f}" if signal else "none known: a variant of a pool task"
         )
-        parents = (parent.one.task.id, *([other.one.task.id] if other else []))
+        parents = (parent.solved.task.id, *([other.solved.task.id] if other else []))
         detail: dict[str, Any] = {"operator": operator, "calls": len(task[0].solution)}
         origin = Origin("operators", self.feedback.iteration, signal.id if signal else None, parents, detail)
         return CandidateTask(attrs.evolve(task[0], origin=origin), ExplorationContext(signal, weakness, (operator,)), tuple(task[1]))
 
-    def _other(self, parent: Kept) -> Kept | None:
-        """Another task to take turns from: of the same world where there is one, else one that uses no other apps."""
-        rest = [kept for kept in self.kept if kept is not parent]
-        world = [kept for kept in rest if self._same_world(kept.one.task, parent.one.task)]
+    def _other(self, parent: TaskTurns) -> TaskTurns | None:
+        """Another task to take turns from: one of the same world, else one that uses no apps but the parent's; None when there is none."""
+        rest = [turns for turns in self.parents if turns is not parent]
+        world = [turns for turns in rest if self._same_world(turns.solved.task, parent.solved.task)]
         apps = self._apps(parent)
-        near = world or [kept for kept in rest if self._apps(kept) <= apps]
+        near = world or [turns for turns in rest if self._apps(turns) <= apps]
         return self.rng.choice(near) if near else None
 
-    def _apps(self, kept: Kept) -> set[str]:
-        return {self.catalog.group(step.action.name) for step in kept.one.steps}
+    def _apps(self, turns: TaskTurns) -> set[str]:
+        return {self.catalog.group(step.action.name) for step in turns.solved.steps}
 
     @staticmethod
     def _same_world(first: Task, second: Task) -> bool:
-        """Whether one was made from the other, or both from a third: then they begin alike."""
+        """Whether one task was made from the other, or both from a third; then they start in the same world."""
         families = [{task.id, *task.origin.parents[:1]} for task in (first, second)]
         return bool(families[0] & families[1])
 
-    def _minimal(self, start: Task, made: list[Turn]) -> tuple[Task, list[Step]] | None:
-        """The task that these turns make, without the added calls that its scorer does not miss."""
+    def _minimal(self, start: Task, made: list[VariantTurn]) -> tuple[Task, list[Step]] | None:
+        """The task of these turns and its steps, without the added calls that the scorer does not miss; None when there is no such task."""
         while True:
             steps = numbered(made, self.several)
             task = self._compose(start, made, steps)
@@ -155,9 +169,9 @@ class _Search:
             if number is None or not self.several:
                 return None
             left = tuple(step for step in made[number].steps if not same_call(step.action, spare))
-            made = [*made[:number], *([Turn(None, left)] if left else []), *made[number + 1 :]]
+            made = [*made[:number], *([VariantTurn(None, left)] if left else []), *made[number + 1 :]]
 
-    def _compose(self, start: Task, made: Sequence[Turn], steps: list[Step]) -> Task | None:
+    def _compose(self, start: Task, made: Sequence[VariantTurn], steps: list[Step]) -> Task | None:
         self.budget.spend()
         task_id = f"operators-{self.feedback.iteration}-{self.made}"
         if not self.several:
@@ -170,15 +184,15 @@ class _Search:
                 return None
             texts.append(text)
         task = self.environment.compose(start, steps, task_id, "\n\n".join(texts))
-        # Words that the environment divides otherwise would be said in other turns than the calls they ask for.
+        # Otherwise the environment divides the words into other turns than those of the calls that they ask for.
         return task if task is not None and len({action.turn for action in task.solution}) == len(made) else None
 
     def _spare(self, task: Task, steps: Sequence[Step]) -> Any:
-        """A call of the solution that the scorer does not miss and that hands nothing on; None when there is none."""
-        handing = [steps[handed.source].action for handed in handings(steps, self.catalog)]
+        """The last call that the scorer does not miss and that supplies no later call; None when there is none."""
+        sources = [steps[use.source].action for use in link_uses(steps, self.catalog)]
         for index in reversed(range(len(task.solution))):
             action = task.solution[index]
-            if len(task.solution) == 1 or any(same_call(action, source) for source in handing):
+            if len(task.solution) == 1 or any(same_call(action, source) for source in sources):
                 continue
             if self._scores(task, [*task.solution[:index], *task.solution[index + 1 :]]):
                 return action
@@ -187,9 +201,8 @@ class _Search:
     def _scores(self, task: Task, actions: Sequence[Any]) -> bool:
         self.budget.spend()
         with self.environment.open(task) as episode:
-            for text in self.environment.script(actions):
-                if episode.step(text).done:
-                    break
+            for _ in perform(episode, self.environment.script(actions)):
+                pass
             return episode.score() >= SUCCESS
 
 

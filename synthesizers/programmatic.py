@@ -1,12 +1,12 @@
-"""Guided exploration without an LLM: generalise the signals, and bring what the pool lacks next to where the agent fails.
+"""Guided exploration without an LLM: explore links between calls that are likely to fail and that the pool does not cover yet.
 
     weight(link) = estimate(link)^2 * sqrt(popularity(link)) / (1 + its count in the pool's solutions)
 
-The failures of signal-tagged rollouts are blamed on links between calls, the failure rates are shrunk from the link over its apps to the
-whole (blame.py), and links next to the weak region that the pool does not cover yet are explored in chains that are otherwise known to work
-(chains.py). Popularity is how often the pool's solutions use the two tools. The paper leaves the exploration to an LLM (section 3); what it
-is told there, this explorer computes. Variants of the signalled tasks themselves teach little, for those are in the pool and get trained
-anyway: only forgetting signals re-issue near neighbours, and few of them.
+The failures of the signalled tasks' rollouts are blamed on links, and the failure rates of all links are estimated from them (blame.py).
+A link is drawn by its weight and explored in a chain of calls that are otherwise known to work (chains.py). Popularity is
+(1 + calls of the producer) (1 + calls of the consumer) in the pool's solutions. In the paper an LLM explores (section 3); this component
+computes from the signals what the paper puts into the LLM's prompt. Variants of the signalled tasks themselves teach little, because those
+tasks are in the pool and are trained on anyway. So only forgetting signals get near neighbours of their task, and few of them.
 """
 
 import math
@@ -17,13 +17,14 @@ from typing import Any, ClassVar
 import attrs
 from attrs import define, field, frozen, validators
 
-from coevolve import Action, CandidateTask, Environment, ExplorationContext, Feedback, Origin, Signal, Step, Synthesizer, hookimpl
+from coevolve import CandidateTask, Environment, ExplorationContext, Feedback, Origin, Signal, Synthesizer, hookimpl
 
-from .blame import Rates, read
-from .catalog import Catalog, catalog_of
+from .argument_values import ArgumentValues
+from .blame import FailureRates, link_outcomes
+from .call_exploration import BudgetExhausted, CallBudget, Exploration, open_exploration
+from .catalog import Catalog, catalog_of, same_call
 from .chains import Chains
-from .exploration import Budget, Exhausted, Expedition, Values, expedition
-from .links import Link, Solved, Survey, handings
+from .links import Link, SolvedTask, Survey, link_uses
 
 
 @frozen
@@ -31,21 +32,22 @@ class ProgrammaticOptions:
     """Options of guided exploration."""
 
     use_signals: bool = True
-    """False leaves the estimates out: the same operator only covers what the pool lacks (the arm "cover")."""
+    """Whether failure estimates weigh the links. False explores what the pool lacks, without regard to signals (the arm "cover")."""
     without_signals: str = field(default="cover", validator=validators.in_(("cover", "nothing")))
-    """What an evolution without any signal does: cover what the pool lacks, or yield nothing."""
+    """What an evolution without signals does: "cover" explores what the pool lacks, so that it still grows; "nothing" yields no task."""
     shrinkage: float = field(default=4.0, validator=validators.gt(0.0))
-    """k: how many rollouts of a link the failure rate of its level above is worth."""
+    """k in the formulas of blame.py: how many rollouts the failure rate of the level above counts for. Chosen, not tuned."""
     neighbours: float = field(default=0.125, validator=[validators.ge(0.0), validators.le(1.0)])
-    """Share of the wanted tasks that may be near neighbours of forgotten tasks (one for each forgetting signal)."""
+    """Largest share of the wanted tasks for near neighbours of forgotten tasks, one for each forgetting signal (0: none, 1: no limit).
+    Small by default, since forgotten tasks are trained on again anyway."""
     max_calls: int = field(default=4000, validator=validators.ge(1))
-    """Most environment calls (episodes, steps, compositions) for one evolution."""
+    """Most environment calls (opened episodes, steps, compositions) in one evolution."""
     starts: int = field(default=4, validator=validators.ge(1))
-    """Start tasks drawn for a chain, of which the one whose solution uses most of the link's apps is taken."""
+    """How many start tasks are drawn for a chain. The one whose solution uses most of the link's apps is taken."""
 
 
 class Programmatic:
-    """Explores untried links near those that failed."""
+    """Makes tasks out of chains of calls around links that are likely to fail and rare in the pool."""
 
     name: ClassVar[str] = "programmatic"
     Options: ClassVar[type] = ProgrammaticOptions
@@ -62,55 +64,56 @@ class Programmatic:
         solved = self._survey.solved(feedback.pool, environment, catalog)
         if not solved:
             return
-        search = _Search(self.options, feedback, environment, catalog, solved, rng, signals)
+        search = _LinkSearch(self.options, feedback, environment, catalog, solved, rng, signals)
         try:
             yield from search.run()
-        except Exhausted:
+        except BudgetExhausted:
             return
 
 
 @define
-class _Search:
-    """One evolution's exploration."""
+class _LinkSearch:
+    """The exploration of one evolution."""
 
     options: ProgrammaticOptions
     feedback: Feedback
     environment: Environment
     catalog: Catalog
-    solved: Sequence[Solved]
+    solved: Sequence[SolvedTask]
     rng: random.Random
     signals: Sequence[Signal]
-    rates: Rates = field(init=False)
+    rates: FailureRates = field(init=False)
     chains: Chains = field(init=False)
-    budget: Budget = field(init=False)
+    budget: CallBudget = field(init=False)
     counts: dict[Link, float] = field(factory=dict)
-    """Link -> its count in the pool's solutions, in candidates and in failed tries of this evolution."""
+    """Link -> its count in the pool's solutions plus that in this evolution's candidates and tries."""
     seen: set[str] = field(init=False)
     made: int = 0
 
     def __attrs_post_init__(self) -> None:
-        self.rates = Rates(self.catalog, self.options.shrinkage)
-        self.chains = Chains(self.catalog, Values(self.catalog, self.solved), self.rng, self.solved)
-        self.budget = Budget(self.options.max_calls)
+        self.rates = FailureRates(self.catalog, self.options.shrinkage)
+        self.chains = Chains(self.catalog, ArgumentValues(self.catalog, self.solved), self.rng, self.solved)
+        self.budget = CallBudget(self.options.max_calls)
         self.seen = {task.query for task in self.feedback.pool}
         known = {one.task.id: one for one in self.solved}
         tagged = {signal.task_id for signal in self.signals}
         for group in self.feedback.groups:
             if group.task.id in tagged:
-                self.rates.add(read(group, known.get(group.task.id), self.catalog))
+                self.rates.add(link_outcomes(group, known.get(group.task.id), self.catalog))
         for one in self.solved:
-            for handing in one.handings:
-                self.counts[handing.link] = self.counts.get(handing.link, 0) + 1
+            for use in one.link_uses:
+                self.counts[use.link] = self.counts.get(use.link, 0) + 1
 
     def run(self) -> Iterator[CandidateTask]:
+        """Yield candidates until no link is left or the budget is exhausted (BudgetExhausted)."""
         yield from self._neighbours()
-        links = list(self.chains.candidates())
+        links = list(self.chains.candidate_links())
         strongest = {signal.task_id: signal for signal in sorted(self.signals, key=lambda signal: (signal.strength, signal.id))}
         while links:
             weights = [self.weight(link) for link in links]
             link = self.rng.choices(links, weights)[0]
             candidate = self._explore(link, strongest)
-            # A try that came to nothing makes the link less attractive too, or a hopeless one would eat the budget.
+            # A failed try counts too; otherwise a link that never works would use up the budget.
             self.counts[link] = self.counts.get(link, 0) + 1
             if link in self.chains.broken:
                 links.remove(link)
@@ -118,7 +121,7 @@ class _Search:
                 yield candidate
 
     def weight(self, link: Link) -> float:
-        """How much a link is worth exploring."""
+        """The weight of a link in the draw (the formula above); the estimate is 1 without signals."""
         popularity = (1 + self.chains.uses.get(link.producer, 0)) * (1 + self.chains.uses.get(link.consumer, 0))
         estimate = self.rates.estimate(link) if self.signals else 1.0
         return estimate**2 * math.sqrt(popularity) / (1 + self.counts.get(link, 0))
@@ -126,66 +129,63 @@ class _Search:
     def _explore(self, link: Link, signals: dict[str, Signal]) -> CandidateTask | None:
         start = self._start({self.catalog.group(link.producer), self.catalog.group(link.consumer)})
         length = len(self.rng.choice(self.solved).steps)
-        with expedition(self.environment, self.catalog, start.task, self.budget) as trip:
-            reached = self.chains.build(trip, link, len(trip.steps) + length) if self._prefix(trip) else None
+        with open_exploration(self.environment, self.catalog, start.task, self.budget) as exploration:
+            reached = self.chains.build(exploration, link, len(exploration.steps) + length) if self._prefix(exploration) else None
             if reached is None:
                 return None
-            signal = self.rates.signal(link, signals)
-            weakness = self.rates.words(link) if self.signals else "none known: a link that the pool lacks"
-            candidate = self._compose(trip, ExplorationContext(signal, weakness, (str(link),)))
-        # Composing keeps what the request needs; a task that does without the link is not what was looked for.
-        if candidate is not None and not any(_same_call(action, reached.action) for action in candidate.task.solution):
+            signal = self.rates.nearest_signal(link, signals)
+            weakness = self.rates.describe(link) if self.signals else "none known: a link that the pool lacks"
+            candidate = self._compose(exploration, ExplorationContext(signal, weakness, (str(link),)))
+        # `compose` may drop calls that the request does not need. A task without the link's consuming call is not what was looked for.
+        if candidate is not None and not any(same_call(action, reached.action) for action in candidate.task.solution):
             return None
         if candidate is not None:
-            for handing in handings(candidate.exploration, self.catalog):
-                if handing.link != link:
-                    self.counts[handing.link] = self.counts.get(handing.link, 0) + 1
+            for use in link_uses(candidate.exploration, self.catalog):
+                if use.link != link:
+                    self.counts[use.link] = self.counts.get(use.link, 0) + 1
         return candidate
 
-    def _start(self, groups: set[str]) -> Solved:
-        """A start task; one whose solution uses the link's apps where few tasks can use them at all."""
+    def _start(self, groups: set[str]) -> SolvedTask:
+        """Draw some start tasks and take the one whose solution uses most of the link's apps: not every world may offer these apps."""
         drawn = [self.rng.choice(self.solved) for _ in range(self.options.starts)]
         return max(drawn, key=lambda one: len(groups & {self.catalog.group(step.action.name) for step in one.steps}))
 
-    def _prefix(self, trip: Expedition) -> bool:
-        """Where tasks have several user turns, a chain goes on from a part of the start task's solution."""
+    def _prefix(self, exploration: Exploration) -> bool:
+        """Where tasks have several user turns, play a part of the start task's solution before the chain. False when that fails."""
         if not any(action.turn for one in self.solved for action in one.task.solution):
             return True
-        return trip.follow(self.rng.randint(1, len(trip.start.solution)))
+        return exploration.play_start(self.rng.randint(1, len(exploration.start.solution)))
 
     def _neighbours(self) -> Iterator[CandidateTask]:
-        """Forgotten tasks again, in other worlds and with other things in them."""
+        """Yield neighbours of forgotten tasks: the same calls in another start task's world, with other values."""
         forgotten = [signal for signal in self.signals if signal.kind == "forgetting"]
         known = {one.task.id: one for one in self.solved}
         for signal in forgotten[: int(self.options.neighbours * self.feedback.wanted)]:
             one = known.get(signal.task_id)
             if one is None:
                 continue
-            with expedition(self.environment, self.catalog, self.rng.choice(self.solved).task, self.budget) as trip:
-                if not self.chains.retrace(trip, one):
+            with open_exploration(self.environment, self.catalog, self.rng.choice(self.solved).task, self.budget) as exploration:
+                if not self.chains.retrace(exploration, one):
                     continue
                 weakness = f"forgotten: solved lately ({max(signal.evidence.get('recent', [0]))}), now {signal.evidence.get('now')}"
-                candidate = self._compose(trip, ExplorationContext(signal, weakness, (f"a neighbour of {signal.task_id}",)), signal.task_id)
+                candidate = self._compose(
+                    exploration, ExplorationContext(signal, weakness, (f"a neighbour of {signal.task_id}",)), signal.task_id
+                )
             if candidate is not None:
                 yield candidate
 
-    def _compose(self, trip: Expedition, context: ExplorationContext, *more_parents: str) -> CandidateTask | None:
+    def _compose(self, exploration: Exploration, context: ExplorationContext, *more_parents: str) -> CandidateTask | None:
         self.budget.spend()
         task_id = f"programmatic-{self.feedback.iteration}-{self.made}"
-        task = self.environment.compose(trip.start, trip.steps, task_id)
+        task = self.environment.compose(exploration.start, exploration.steps, task_id)
         if task is None or task.query in self.seen:
             return None
         self.seen.add(task.query)
         self.made += 1
-        detail: dict[str, Any] = {"targets": list(context.targets), "calls": len(trip.steps)}
+        detail: dict[str, Any] = {"targets": list(context.targets), "calls": len(exploration.steps)}
         signal = context.signal.id if context.signal else None
-        origin = Origin("programmatic", self.feedback.iteration, signal, (trip.start.id, *more_parents), detail)
-        exploration: tuple[Step, ...] = tuple(trip.steps)
-        return CandidateTask(attrs.evolve(task, id=task_id, origin=origin), context, exploration)
-
-
-def _same_call(first: Action, second: Action) -> bool:
-    return first.name == second.name and dict(first.arguments) == dict(second.arguments)
+        origin = Origin("programmatic", self.feedback.iteration, signal, (exploration.start.id, *more_parents), detail)
+        return CandidateTask(attrs.evolve(task, id=task_id, origin=origin), context, tuple(exploration.steps))
 
 
 @hookimpl

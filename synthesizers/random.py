@@ -1,8 +1,8 @@
-"""Random exploration without signals: the baseline that a guided explorer has to beat (paper, arm "+ random exploration").
+"""Random exploration without signals: the baseline for guided exploration (paper, arm "+ random exploration").
 
-A plain random walk over valid calls finds requests of depth one, whatever its length, and so equals a static pool where the weakness lies
-in compositions. The fair baseline is matched in depth: each candidate copies the length of a pool solution drawn at random, and which of
-its calls need an earlier one. Nothing else is taken from the pool, and nothing from the signals.
+A plain random walk over valid calls almost never uses one call's result in another, however long it is. Where the weakness lies in such
+compositions, it is no better than a static pool. The fair baseline matches the depth: each candidate copies the length of a pool solution
+drawn at random, and which of its calls need an earlier one. Nothing else comes from the pool, and nothing from the signals.
 """
 
 import random
@@ -14,9 +14,10 @@ from attrs import field, frozen, validators
 
 from coevolve import CandidateTask, Environment, ExplorationContext, Feedback, Origin, Synthesizer, Task, hookimpl
 
+from .argument_values import ArgumentValues, fitting_results
+from .call_exploration import BudgetExhausted, CallBudget, Exploration, open_exploration
 from .catalog import Argument, Catalog, catalog_of
-from .exploration import Budget, Exhausted, Expedition, Values, expedition, results
-from .links import Solved, Survey
+from .links import SolvedTask, Survey
 
 
 @frozen
@@ -24,19 +25,19 @@ class RandomOptions:
     """Options of random exploration."""
 
     depth_matched: bool = True
-    """Whether candidates have the lengths and dependences of the pool's solutions; false is the plain random walk."""
+    """Whether candidates copy the lengths and dependences of the pool's solutions. False is the plain random walk."""
     max_calls: int = field(default=4000, validator=validators.ge(1))
-    """Most environment calls (episodes, steps, compositions) for one evolution."""
+    """Most environment calls (opened episodes, steps, compositions) in one evolution."""
     tries: int = field(default=12, validator=validators.ge(1))
-    """Most calls tried for one step of a walk before the walk is given up."""
+    """Most calls tried for one step of a walk. When all fail, the walk is dropped."""
     prefix: float = field(default=0.75, validator=[validators.ge(0.0), validators.le(1.0)])
-    """Where tasks have several user turns: how often a walk goes on from a part of the start task's solution (else from its beginning)."""
+    """Where tasks have several user turns: probability that a walk continues a part of the start task's solution."""
     optional: float = field(default=0.2, validator=[validators.ge(0.0), validators.le(1.0)])
-    """How often an argument that is not required is given all the same."""
+    """Probability that an optional argument is given."""
 
 
 class RandomExploration:
-    """Walks over valid calls from the worlds of pool tasks."""
+    """Makes tasks out of random walks over valid calls in the worlds of pool tasks."""
 
     name: ClassVar[str] = "random"
     Options: ClassVar[type] = RandomOptions
@@ -50,8 +51,8 @@ class RandomExploration:
         solved = self._survey.solved(feedback.pool, environment, catalog)
         if not solved or not catalog.tools:
             return
-        walk = _Walk(self.options, environment, catalog, Values(catalog, solved), rng)
-        budget = Budget(self.options.max_calls)
+        walk = _Walk(self.options, environment, catalog, ArgumentValues(catalog, solved), rng)
+        budget = CallBudget(self.options.max_calls)
         seen = {task.query for task in feedback.pool}
         made = 0
         try:
@@ -63,43 +64,47 @@ class RandomExploration:
                     seen.add(candidate.task.query)
                     made += 1
                     yield candidate
-        except Exhausted:
+        except BudgetExhausted:
             return
 
-    def _candidate(self, walk: "_Walk", start: Solved, shape: Solved, budget: Budget, task_id: str, iteration: int) -> CandidateTask | None:
-        with expedition(walk.environment, walk.catalog, start.task, budget) as trip:
-            if not walk.go(trip, shape):
+    def _candidate(
+        self, walk: "_Walk", start: SolvedTask, shape: SolvedTask, budget: CallBudget, task_id: str, iteration: int
+    ) -> CandidateTask | None:
+        with open_exploration(walk.environment, walk.catalog, start.task, budget) as exploration:
+            if not walk.go(exploration, shape):
                 return None
             budget.spend()
-            task = walk.environment.compose(start.task, trip.steps, task_id)
+            task = walk.environment.compose(start.task, exploration.steps, task_id)
         if task is None:
             return None
-        detail = {"depth_matched": self.options.depth_matched, "calls": len(trip.steps)}
+        detail = {"depth_matched": self.options.depth_matched, "calls": len(exploration.steps)}
         origin = Origin(self.name, iteration, None, (start.task.id,), detail)
         context = ExplorationContext(None, "none: exploration at random")
-        return CandidateTask(attrs.evolve(task, id=task_id, origin=origin), context, tuple(trip.steps))
+        return CandidateTask(attrs.evolve(task, id=task_id, origin=origin), context, tuple(exploration.steps))
 
 
 @frozen
 class _Walk:
+    """Walks in one evolution."""
+
     options: RandomOptions
     environment: Environment
     catalog: Catalog
-    values: Values
+    values: ArgumentValues
     rng: random.Random
 
-    def go(self, trip: Expedition, shape: Solved) -> bool:
-        """Walk until the steps have the shape's length; False when the walk is stuck before."""
-        prefix = self._prefix(trip.start)
-        if prefix and not trip.follow(prefix):
+    def go(self, exploration: Exploration, shape: SolvedTask) -> bool:
+        """Walk until there are as many steps as in `shape`'s solution; False when no further call can be made before that."""
+        prefix = self._prefix(exploration.start)
+        if prefix and not exploration.play_start(prefix):
             return False
         if self.options.depth_matched:
             needs: Sequence[bool | None] = [shape.depends(index) for index in range(len(shape.steps))]
         else:
             needs = [None] * self.rng.randint(1, max(len(one.steps) for one in self.values.solved))
-        # A walk from a prefix adds what is left of the shape, and one call at least.
-        rest = needs[min(len(trip.steps), len(needs) - 1) :]
-        return all(self._step(trip, needed and bool(trip.steps)) for needed in rest)
+        # A walk from a prefix adds the rest of the shape's length, and at least one call.
+        rest = needs[min(len(exploration.steps), len(needs) - 1) :]
+        return all(self._step(exploration, needed and bool(exploration.steps)) for needed in rest)
 
     def _prefix(self, start: Task) -> int:
         several = any(action.turn for one in self.values.solved for action in one.task.solution)
@@ -107,13 +112,13 @@ class _Walk:
             return 0
         return self.rng.randint(1, len(start.solution))
 
-    def _step(self, trip: Expedition, needed: bool | None) -> bool:
-        """One call that succeeds. `needed`: whether it takes a value from an earlier result; None leaves that to chance."""
+    def _step(self, exploration: Exploration, needed: bool | None) -> bool:
+        """Add one call; False when all tries fail. `needed`: whether it takes a value from an earlier result (None: by chance)."""
         names = list(self.catalog.tools)
         if needed:
-            # Only tools that take something found so far, those that take the newest find first in line.
+            # Only tools that accept a value of the results so far; tools that accept one of the newest result are preferred.
             for newest in (1, None):
-                fitting = [name for name in names if self._linkable(trip, name, newest)]
+                fitting = [name for name in names if self._linkable(exploration, name, newest)]
                 if fitting:
                     names = fitting
                     break
@@ -121,41 +126,41 @@ class _Walk:
                 return False
         for _ in range(self.options.tries):
             name = self.rng.choice(names)
-            arguments = self._arguments(trip, name, needed)
-            if arguments is None or trip.did(name, arguments):
+            arguments = self._arguments(exploration, name, needed)
+            if arguments is None or exploration.has_call(name, arguments):
                 continue
-            if trip.attempt(name, arguments) is not None:
+            if exploration.try_call(name, arguments) is not None:
                 return True
         return False
 
-    def _linkable(self, trip: Expedition, name: str, newest: int | None) -> list[Argument]:
+    def _linkable(self, exploration: Exploration, name: str, newest: int | None) -> list[Argument]:
         arguments = self.catalog.arguments[name]
-        return [a for a in arguments if a.required and not a.choices and results(trip.steps, self.catalog, name, a, newest)]
+        return [a for a in arguments if a.required and not a.choices and fitting_results(exploration.steps, self.catalog, a, newest)]
 
-    def _arguments(self, trip: Expedition, name: str, needed: bool | None) -> dict[str, Any] | None:
+    def _arguments(self, exploration: Exploration, name: str, needed: bool | None) -> dict[str, Any] | None:
         given: dict[str, Any] = {}
         linked = None
         if needed:
-            newest = 1 if self._linkable(trip, name, 1) else None
-            linked = self.rng.choice(self._linkable(trip, name, newest))
-            given[linked.name] = self.rng.choice(results(trip.steps, self.catalog, name, linked, newest)).value
+            newest = 1 if self._linkable(exploration, name, 1) else None
+            linked = self.rng.choice(self._linkable(exploration, name, newest))
+            given[linked.name] = self.rng.choice(fitting_results(exploration.steps, self.catalog, linked, newest)).value
         for argument in self.catalog.arguments[name]:
             if argument is linked or (not argument.required and self.rng.random() >= self.options.optional):
                 continue
-            value = self._value(trip, name, argument, needed)
+            value = self._value(exploration, name, argument, needed)
             if value is not None:
                 given[argument.name] = value
             elif argument.required:
                 return None
         return given
 
-    def _value(self, trip: Expedition, name: str, argument: Argument, needed: bool | None) -> Any:
-        found = [] if needed is False or argument.choices else results(trip.steps, self.catalog, name, argument)
+    def _value(self, exploration: Exploration, name: str, argument: Argument, needed: bool | None) -> Any:
+        found = [] if needed is False or argument.choices else fitting_results(exploration.steps, self.catalog, argument)
         if bool in argument.types and not argument.choices:
             return self.rng.random() < 0.5
         if found and self.rng.random() < 0.5:
             return self.rng.choice(found).value
-        drawn = self.values.draw(trip.start, name, argument, self.rng, beyond=False)
+        drawn = self.values.draw(exploration.start, name, argument, self.rng, beyond=False)
         return drawn if drawn is not None or not found else self.rng.choice(found).value
 
 

@@ -1,6 +1,7 @@
 """What holds for all tests, and what several folders use: servers that answer over real sockets, a clock that nobody waits for."""
 
 import asyncio
+import os
 import signal
 from collections.abc import Iterator
 
@@ -10,6 +11,23 @@ from attrs import define, field
 from rude_server import RudeServer, serving
 
 from coevolve.plugins.policies import smollm2
+
+ONE_WORKER = {"real_server": "real server", "environment": "appworld"}
+"""Fixtures that are dear to set up: with `--dist loadgroup` all their tests go to one worker. A file goes to one worker in any case."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Two workers on two cores: the threads of torch would only wait for each other. Set before torch is imported, for processes too."""
+    if hasattr(config, "workerinput"):
+        os.environ["OMP_NUM_THREADS"] = "1"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        folder = item.path.parent.name
+        shared = [ONE_WORKER[name] for name in getattr(item, "fixturenames", ()) if name in ONE_WORKER]
+        shared = [group for group in shared if group != "appworld" or folder == "appworld"]
+        item.add_marker(pytest.mark.xdist_group(shared[0] if shared else f"{folder}/{item.path.stem}"))
 
 
 @pytest.fixture(scope="session", autouse=True)

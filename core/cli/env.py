@@ -26,7 +26,7 @@ def env_list() -> None:
     registry = load_plugins()
     for name in registry.names("environment"):
         component = registry.component("environment", name)
-        ready = not (issubclass(component, Installable) and any(not line.startswith(NOTE) for line in component.doctor()))
+        ready = not (issubclass(component, Installable) and any(not line.startswith(NOTE) for line in component.doctor(thorough=False)))
         origin = registry.distribution("environment", name)
         print(f"{name} ({origin}): {'ready' if ready else f'needs `coevolve env setup {name}`'}")
 
@@ -56,12 +56,11 @@ def env_setup(
 @env.command("doctor", short_help="Name what an environment lacks.")
 def env_doctor(name: EnvironmentName) -> None:
     """Name what an environment lacks (then the exit code is 1)."""
-    from ..optional import NOTE, Examinable, Installable
+    from ..optional import NOTE, Installable
     from ..registry import load_plugins
 
     component = load_plugins().component("environment", name)
-    thorough = issubclass(component, Examinable)
-    found = component.examine() if thorough else component.doctor() if issubclass(component, Installable) else []
+    found = component.doctor() if issubclass(component, Installable) else []
     for line in found:
         print(f"{name}: {line}")
     if any(not line.startswith(NOTE) for line in found):

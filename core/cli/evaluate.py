@@ -90,19 +90,19 @@ def run_eval(
     config: "Config", registry: "Registry", *, tasks: int = 0, mode: str = "greedy", samples: int = 1, seeds: int = 1
 ) -> "EvaluationReport":
     """`coevolve eval`: build the environment and the policy of `config` and evaluate on `config.evaluation.split`."""
-    from ..isolation.guard import check_split, tasks_of
+    from ..isolation.guard import check_splits, tasks_of
     from ..optional import NeedsEnvironment
     from ..record.timing import Clock
     from ..rollouts.evaluation import evaluate as success_of
     from ..rollouts.runner import RolloutLimits, RolloutRunner
-    from ..workers.remote_environment import placed_environment, worker_limits
+    from ..workers.remote_environment import placed_environment
 
     with placed_environment(config, registry) as environment:
-        check_split(environment, config.evaluation.split, config.tasks_timeout)
+        check_splits(environment, [config.evaluation.split], config.tasks_timeout)
         policy: Any = registry.make("policy", config.policy)
         if isinstance(policy, NeedsEnvironment):
             policy.bind(environment)
-        limits = worker_limits(environment, RolloutLimits(config.max_completions, config.step_timeout, config.workers, config.wave))
+        limits = RolloutLimits.of(config, environment)
         held_out = tasks_of(environment, config.evaluation.split, config.tasks_timeout)
         with closing(RolloutRunner(environment, limits, Clock())) as runner:
             report = success_of(runner, policy, held_out, mode, config, count=tasks, samples=samples, seeds=seeds)

@@ -19,9 +19,8 @@ def option_list(component: str | None, block: Sequence[str] = ()) -> Iterator[st
     registry = load_plugins(block=block)
     if component is not None:
         kind, name = _kind_and_name(component, registry)
-        path = f"{TABLES[kind]}.{name}" if kind in MANY.values() else kind
         yield f"{kind}:{name} ({registry.distribution(kind, name)})"
-        found = list(option_texts(registry.component(kind, name).Options, path))
+        found = list(option_texts(registry.component(kind, name).Options, table_of(kind, name)))
         yield from _described(found) if found else ["", "It has no options."]
         return
     yield "Settings of core"
@@ -29,6 +28,11 @@ def option_list(component: str | None, block: Sequence[str] = ()) -> Iterator[st
     yield "\nOptions of a component: coevolve options KIND:NAME"
     for kind in KINDS:
         yield from (f"  {kind}:{name}" for name in registry.names(kind))
+
+
+def table_of(kind: str, name: str) -> str:
+    """The configuration's table that holds the options of a component, such as "signals.rare" or "sampler"."""
+    return f"{TABLES[kind]}.{name}" if kind in MANY.values() else kind
 
 
 def _described(options: Iterable[OptionText]) -> Iterator[str]:

@@ -18,13 +18,15 @@ import attrs
 from attrs import frozen
 
 from ..cost import fits, told
+from ..environment_defaults import check_compose
 from ..errors import UserError
-from ..isolation.guard import check_split, splits_of, tasks_of
+from ..isolation.checked_environment import checked
+from ..isolation.guard import check_splits, splits_of, tasks_of
 from ..memory import BFLOAT16, FLOAT32, Memory, Shape, Workload, estimate
-from ..optional import NOTE, FitsPolicy, HasEstimate, Installable, NeedsEnvironment, NeedsPolicy
+from ..optional import NOTE, FitsPolicy, HasEstimate, Installable, NeedsEnvironment, NeedsServices
 from ..record.teacher_calls import replayed
 from ..registry import Registry
-from ..rollouts.policy_attempts import PolicyAttempts
+from ..rollouts.run_services import CheckedServices
 from ..run.build import RunSettings
 from ..settings.config import Chosen, Config
 
@@ -71,10 +73,12 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
     """
     replayed(config)
     environment = _make(registry, "environment", config.environment)
+    if config.synthesizer:
+        check_compose(type(environment))
     for kind, chosen in _parts(config):
         part = _make(registry, kind, chosen)
-        if isinstance(part, NeedsPolicy):
-            PolicyAttempts.check(part.wanted_policy, registry)
+        if isinstance(part, NeedsServices):
+            part.bind_services(CheckedServices(config, registry))
     unseen = _check_training(config, registry, environment, here)
     missing = _missing(environment, config.tasks_timeout)
     device = machine(getattr(config.policy.options, "device", "auto"))
@@ -84,7 +88,7 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
     rollouts = config.steps * config.batch * config.rollouts
     lines = [
         f"environment {config.environment.name}: {'; '.join(missing) or 'ready'}",
-        *_counts(config, registry, environment, not missing),
+        *_counts(config, registry, checked(environment, (config.train_split, config.evaluation.split)), not missing),
         *unseen,
     ]
     others = tuple(_others(config, found_shape, processes)) if found_shape else ()
@@ -118,7 +122,7 @@ def _make(registry: Registry, kind: str, chosen: Chosen) -> Any:
 
 def _missing(environment: Any, timeout: float) -> list[str]:
     """What the environment lacks: by its doctor, or for the options that it was made with."""
-    found = type(environment).doctor() if isinstance(environment, Installable) else []
+    found = type(environment).doctor(thorough=False) if isinstance(environment, Installable) else []
     if missing := [line for line in found if not line.startswith(NOTE)]:
         return missing
     try:
@@ -162,8 +166,7 @@ def _check_splits(environment: Any, splits: Sequence[str], ready: bool, timeout:
         if ready:
             raise
         return
-    for split in splits:
-        check_split(environment, split, timeout)
+    check_splits(environment, splits, timeout)
 
 
 def _some(asked: int, there: int | None) -> int | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from ..errors import UserError, did_you_mean
 from ..model import Action, CandidateTask, RolloutGroup, Step, Task, Trajectory
 from ..record.store import Store, from_json
+from ..text import one_line
 
 LONG = 300
 """Characters of one observation or reply; `--full` shows all."""
@@ -125,5 +126,5 @@ def _call(action: Action) -> str:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
+    line = one_line(text)
     return line if len(line) <= LONG else f"{line[:LONG]} ... ({len(line) - LONG} more characters, see --full)"

@@ -1,7 +1,7 @@
 """Run environment calls with a deadline each, so that one that never returns cannot hang a run.
 
-A thread cannot be killed: one that is stuck is left behind as a daemon and replaced. The standard executors join their threads at exit,
-so a stuck call would hang the program's end; that is why this does not use them. Calls are submitted in batches: one thread switch per
+A thread cannot be killed: a stuck thread is abandoned as a daemon and replaced. The standard executors are not used, because they join
+their threads at exit, where a stuck call would hang the program. Calls are submitted in batches: one thread switch per
 batch keeps the overhead at microseconds per call.
 """
 
@@ -16,41 +16,41 @@ from ..errors import InfrastructureFault
 
 T = TypeVar("T")
 LOOK = 0.25
-"""Seconds between looks for calls past their deadline."""
+"""Seconds between two checks for calls past their deadline."""
 
 
 class TimeLimitExceeded(InfrastructureFault):
-    """A function passed its own limit, in no call of the environment."""
+    """A function passed its own time limit, outside of any call of the environment."""
 
 
 class TimeLimit(NamedTuple):
-    """Seconds for a whole function, and what is said past them."""
+    """Time limit of a whole call in seconds, and the error message when it is exceeded."""
 
     seconds: float
     text: str
 
 
 class CallWatch:
-    """What one thread is in: a call into the environment since `started` (None: in none)."""
+    """When a thread's present call of the environment started, on the monotonic clock; None outside of one."""
 
     def __init__(self) -> None:
         self.started: float | None = None
 
     @contextmanager
     def calling(self) -> Iterator[None]:
-        """The thread is in a call of the environment."""
+        """Record a call of the environment while the block runs."""
         since = self.started = time.monotonic()
         try:
             yield
         finally:
-            if self.started is since:  # a thread that was given up leaves late: by then the watch may be another's
+            if self.started is since:  # an abandoned thread ends late: the watch may be in use by its successor
                 self.started = None
 
 
 class CallBatch:
-    """Functions that the pool's threads take one by one, from the moment that each is added; made by `DeadlinePool.begin`.
+    """A batch of functions for the pool's threads, which start them in order; made by `DeadlinePool.begin`. Used by one thread.
 
-    Each function is one call of the environment, unless there is a `watch` that says when it is in one.
+    Each function is one call of the environment, unless a `watch` records its calls.
     """
 
     def __init__(self, pool: "DeadlinePool", watch: CallWatch | None = None, limit: TimeLimit | None = None) -> None:
@@ -63,7 +63,7 @@ class CallBatch:
         self._lock, self._done = threading.Lock(), threading.Event()
 
     def add(self, functions: Sequence[Callable[[], Any]]) -> None:
-        """Begin these calls as soon as threads are free."""
+        """Start these functions as soon as threads are free."""
         with self._lock:
             self._functions += functions
             self._results += [None] * len(functions)
@@ -75,9 +75,9 @@ class CallBatch:
         self._pool.serve(self, idle)
 
     def results(self, *, leave: bool = False) -> list[Any]:
-        """Wait for all calls; values and exceptions in the functions' order, an InfrastructureFault where the deadline passed.
+        """Wait for all functions: their values and exceptions in order, an InfrastructureFault where the deadline passed.
 
-        Interrupted, it lets no further call begin and waits for those under way, or leaves them behind at once (`leave`).
+        When it is interrupted it starts no further function and waits for those that run; with `leave` it abandons them at once.
         """
         try:
             self._wait()
@@ -91,7 +91,7 @@ class CallBatch:
         return self._results
 
     def drop(self) -> None:
-        """Let no further call begin, and wait for those under way, at most until their deadlines."""
+        """Start no further function, and wait for those that run, at most until their deadlines."""
         with self._lock:
             self._left -= len(self._functions) - self._next
             self._next = len(self._functions)
@@ -100,7 +100,7 @@ class CallBatch:
         self._wait()
 
     def work(self) -> bool:
-        """Run functions until none is left; False when this thread was given up meanwhile and must end."""
+        """Run functions until none is left. False when this thread was abandoned meanwhile and must end."""
         while True:
             watch = self._watch or CallWatch()
             with self._lock:
@@ -113,24 +113,24 @@ class CallBatch:
             try:
                 with nullcontext() if self._watch else watch.calling():
                     result = self._functions[number]()
-            except SystemExit as error:  # of the environment's own; it may not end the run, and unseen at that
+            except SystemExit as error:  # raised by the environment: it may not end the run silently
                 result = InfrastructureFault(f"it tried to end the program ({error!r})")
             except BaseException as error:  # noqa: BLE001 - handed to the caller, whatever it is
                 result = error
-            if self._watch is None:  # nobody may have looked meanwhile
+            if self._watch is None:  # the deadline may have passed between two checks
                 result = self._overdue(began) or result
             if not self._settle(number, result):
                 return False
 
     def _overdue(self, since: float | None) -> InfrastructureFault | None:
-        """Why a function, in a call `since` then, is not waited for any longer; None where it still is."""
+        """The fault of a function whose call of the environment began at `since`, when a deadline has passed; else None."""
         now = time.monotonic()
         if since is not None and now - since > self._pool.timeout:
             return InfrastructureFault(f"no answer within {self._pool.timeout:g} s")
         return TimeLimitExceeded(self._limit.text) if self._limit and now - self._begun > self._limit.seconds else None
 
     def _settle(self, number: int, result: Any) -> bool:
-        """The result of a function, unless it was settled before."""
+        """Store the result of a function; False when it has one already."""
         with self._lock:
             if self._running.pop(number, None) is None:
                 return False
@@ -146,7 +146,7 @@ class CallBatch:
                 running = list(self._running.items())
             for number, watch in running:
                 fault = self._overdue(watch.started)
-                if fault and self._settle(number, fault):  # its thread is lost to us; another takes its place
+                if fault and self._settle(number, fault):  # its thread is stuck: start another one in its place
                     self._pool.replace(self)
 
 
@@ -169,17 +169,17 @@ class DeadlinePool:
                 return
 
     def begin(self) -> CallBatch:
-        """CallBatch to add to while others of them run already."""
+        """An empty batch; functions may be added while earlier ones run."""
         return CallBatch(self)
 
     def map(self, functions: Sequence[Callable[[], T]]) -> list[T | Exception]:
-        """Results in order; an exception stands in the place of its call, an InfrastructureFault where the deadline passed."""
+        """The functions' results in order. An exception is returned in its place, an InfrastructureFault where the deadline passed."""
         calls = self.begin()
         calls.add(functions)
         return calls.results()
 
     def supervise(self, function: Callable[[], T], watch: CallWatch, limit: TimeLimit | None = None) -> T:
-        """The result of one function that may take its time (up to `limit`), but no call that it makes under `watch` may pass the deadline.
+        """The result of one function whose calls under `watch` must keep the deadline; the whole may take up to `limit` (None: any time).
 
         Raises what the function raised, or InfrastructureFault.
         """
@@ -191,12 +191,12 @@ class DeadlinePool:
         return result  # type: ignore[no-any-return]
 
     def serve(self, calls: CallBatch, threads: int) -> None:
-        """Send so many threads to `calls` when they are free."""
+        """Queue `calls` for this many threads."""
         for _ in range(threads):
             self._waiting.put(calls)
 
     def replace(self, calls: CallBatch) -> None:
-        """Give it another thread for one that is lost."""
+        """Start a thread in the place of a stuck one."""
         self._start()
         self.serve(calls, 1)
 

@@ -1,6 +1,6 @@
-"""What an environment hands over is checked where it comes in: a wrong type is that call's fault, not an error somewhere later.
+"""Checks of the values that an environment returns: a wrong type is a fault of that call, not an error somewhere later.
 
-Each function returns what it was given, or raises TypeError or ValueError with words for the environment's author.
+Each function returns what it was given, or raises TypeError or ValueError with a text for the environment's author.
 """
 
 import json
@@ -8,25 +8,30 @@ from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, TypeVar
 
-from ..contracts import Episode
+from ..contracts import LightEpisode
 from ..model import Description, Message, Observation, Step, Task, TaskKeys
+from ..text import one_line
 
 T = TypeVar("T")
 
 
-def episode(found: Any) -> Episode:
-    """The result of `Environment.open`."""
-    lacking = [name for name in ("step", "score", "close", "messages", "tools") if not hasattr(found, name)]
+def unchecked(found: Any) -> Any:
+    """Any value."""
+    return found
+
+
+def episode(found: Any) -> LightEpisode:
+    """The result of `Environment.open`; defaults stand in for what else it lacks."""
+    lacking = [name for name in ("step", "score") if not hasattr(found, name)]
     if lacking:
         raise TypeError(f"open() must return an Episode, but {type(found).__name__} has no {lacking[0]}")
-    _messages(found.messages)
     return found  # type: ignore[no-any-return]
 
 
 def observation(found: Any) -> Observation:
     """The result of `Episode.step`."""
     seen = _of(Observation, found, "step()")
-    _messages(seen.messages)
+    messages(seen.messages)
     if not isinstance(seen.steps, tuple | list) or not all(isinstance(step, Step) for step in seen.steps):
         raise TypeError(f"Observation.steps must hold Steps, not {_short(seen.steps)}")
     if not isinstance(seen.fault, str | None):
@@ -84,13 +89,8 @@ def description(found: Any) -> Description:
     return _of(Description, found, "describe()")
 
 
-def _of(kind: type[T], found: Any, where: str) -> T:
-    if not isinstance(found, kind):
-        raise TypeError(f"{where} must return {'an' if kind.__name__[0] in 'AEIO' else 'a'} {kind.__name__}, not {_short(found)}")
-    return found
-
-
-def _messages(found: Any) -> Sequence[Message]:
+def messages(found: Any) -> Sequence[Message]:
+    """`Episode.messages` or `Observation.messages`."""
     if not isinstance(found, tuple | list):
         raise TypeError(f"messages must be a tuple of messages, not {_short(found)}")
     for message in found:
@@ -98,6 +98,12 @@ def _messages(found: Any) -> Sequence[Message]:
             raise TypeError(f"a message must be a mapping with texts under role and content, not {_short(message)}")
         message["content"].encode()  # a lone surrogate is no text that a tokenizer could take
     _json([dict(message) for message in found], "messages")
+    return found
+
+
+def _of(kind: type[T], found: Any, where: str) -> T:
+    if not isinstance(found, kind):
+        raise TypeError(f"{where} must return {'an' if kind.__name__[0] in 'AEIO' else 'a'} {kind.__name__}, not {_short(found)}")
     return found
 
 
@@ -109,5 +115,4 @@ def _json(value: Any, what: str) -> None:
 
 
 def _short(found: Any) -> str:
-    text = repr(found)
-    return text if len(text) <= 60 else f"{text[:60]}..."
+    return one_line(repr(found), limit=63)

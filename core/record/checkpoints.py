@@ -1,4 +1,4 @@
-"""Which checkpoint a resume can trust: each is sealed with its files' digests, so that one with a lost or cut-off file is passed over."""
+"""Checkpoints are sealed with their files' digests, so that a resume skips one with a lost or truncated file."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ def seal(folder: Path) -> None:
 
 
 def damage(folder: Path) -> str | None:
-    """What is wrong with a sealed checkpoint, in words; None when it is whole."""
+    """What is wrong with a sealed checkpoint, for the user; None when it is whole."""
     try:
         sealed = json.loads((folder / SEAL).read_text())
         for name, digest in sealed.items():

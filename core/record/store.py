@@ -1,7 +1,7 @@
-"""A run's one SQLite file: everything that happened, in order; what a resume goes on from is read back out of it.
+"""A run's one SQLite file holds everything that happened, in order. A resume reads its state back out of it.
 
-Iterations count from 1; what belongs to the start (the initial pool, the first evaluation) has iteration 0. Every row carries its
-iteration, so going back to a checkpoint is deleting the rows after it.
+Iterations count from 1; the start (the initial pool, the first evaluation) has iteration 0. Every row carries its iteration: a resume
+deletes the rows after its checkpoint.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -18,13 +18,13 @@ import attrs
 from cattrs import BaseValidationError
 from cattrs.preconf.json import make_converter
 
-from ..errors import CoevolveError, UserError
+from ..errors import CoevolveError, UserError, translated
 from ..model import CandidateTask, History, RolloutGroup, Signal, Task, TaskPool, TeacherCall, Trajectory, Unsent, Verdict
 from .run_folder import run_file
 
 P = ParamSpec("P")
 R = TypeVar("R")
-FORMAT = 2
+FORMAT = 1
 WALL = "wall"
 """The name beside the parts' in the table of seconds under which the whole time stands."""
 SCHEMA = """
@@ -53,16 +53,10 @@ CREATE TABLE teacher_calls(number INTEGER PRIMARY KEY, iteration INTEGER NOT NUL
   completion_tokens INTEGER NOT NULL, cost REAL NOT NULL, seconds REAL NOT NULL, sent INTEGER NOT NULL, unsent TEXT);
 CREATE INDEX teacher_calls_by_key ON teacher_calls(key);
 """
-OLDER = (
-    "ALTER TABLE teacher_calls ADD COLUMN unsent TEXT",
-    "UPDATE teacher_calls SET fault = substr(fault, 12), unsent = CASE WHEN fault LIKE 'not asked: the budget%' THEN 'budget' "
-    "WHEN fault LIKE 'not asked: the endpoint%' THEN 'down' ELSE 'no_key' END WHERE NOT sent",
-)
-"""Brings a run up to date whose calls say in their text alone why they were not sent."""
 ROLLED_BACK = (
     "verdicts", "candidates", "trajectories", "groups", "signals", "tasks", "pools", "metrics", "seconds", "evaluations", "checkpoints",
 )  # fmt: skip
-"""Not the teacher's calls: they were paid for, and a resumed run finds their answers again."""
+"""Tables that a resume cuts back. Teacher calls stay: they were paid for, and a resumed run reuses their answers."""
 _converter = make_converter()
 
 
@@ -76,11 +70,11 @@ def from_json(text: str, cls: type[R]) -> R:
     try:
         return _converter.structure(json.loads(text), cls)
     except (BaseValidationError, TypeError, AttributeError) as error:
-        raise ValueError(f"this is no {cls.__name__}: {text[:80]}") from error
+        raise ValueError(f"this is not a {cls.__name__}: {text[:80]}") from error
 
 
 def digest(request: Mapping[str, Any]) -> str:
-    """What makes two requests to a teacher the same: equal JSON values, whatever the order of keys."""
+    """SHA-256 of a request to a teacher. Two requests are the same when their JSON values are equal, whatever the order of keys."""
     return hashlib.sha256(json.dumps(_converter.unstructure(request), sort_keys=True).encode()).hexdigest()
 
 
@@ -96,24 +90,24 @@ LACKING = ("no such table", "no such column", "has no column named")
 RESTORE = "restore it from a copy, or begin again with another --out"
 
 
-def _told(method: Callable[P, R]) -> Callable[P, R]:
-    """Turn SQLite's errors (disk full, read-only, not a database) and rows that are not ours into one line that names the file."""
+def _in_one_line(method: Callable[P, R]) -> Callable[P, R]:
+    """Turn SQLite's errors (disk full, read-only, not a database) and unreadable rows into one line that names the file."""
 
     @wraps(method)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        where = f"cannot use the run's file {getattr(args[0], 'path', '')}"
-        try:
+        with translated(partial(_fault, f"cannot use the run's file {getattr(args[0], 'path', '')}")):
             return method(*args, **kwargs)
-        except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", None) or 0
-            if code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or any(words in str(error) for words in LACKING):
-                raise UserError(f"{where}: {error}; {RESTORE}") from error
-            fix = FIXES.get(code & 0xFF)
-            raise CoevolveError(f"{where}: {error}" + (f"; {fix}" if fix else "")) from error
-        except ValueError as error:
-            raise UserError(f"{where}: {error}; {RESTORE}") from error
 
     return wrapped
+
+
+def _fault(where: str, error: Exception) -> CoevolveError | None:
+    if isinstance(error, sqlite3.Error):
+        code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or any(words in str(error) for words in LACKING):
+            return UserError(f"{where}: {error}; {RESTORE}")
+        return CoevolveError(f"{where}: {error}" + (f"; {FIXES[code]}" if code in FIXES else ""))
+    return UserError(f"{where}: {error}; {RESTORE}") if isinstance(error, ValueError) else None
 
 
 class Store:
@@ -125,7 +119,7 @@ class Store:
             run_file(path.parent, path.name)
         self._open(create)
 
-    @_told
+    @_in_one_line
     def _open(self, create: bool) -> None:
         self._lock = threading.RLock()
         self._db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
@@ -139,13 +133,6 @@ class Store:
         found = self.rows("SELECT value FROM meta WHERE key='format'")
         if [row[0] for row in found] != [str(FORMAT)]:
             raise UserError(f"{self.path} was written in another format ({found}); this version reads format {FORMAT}")
-        if not self._up_to_date():
-            with self.transaction():
-                for statement in () if self._up_to_date() else OLDER:  # another process may have been faster
-                    self._db.execute(statement)
-
-    def _up_to_date(self) -> bool:
-        return bool(self.rows("SELECT 1 FROM pragma_table_info('teacher_calls') WHERE name = 'unsent'"))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -160,7 +147,7 @@ class Store:
                 raise
             self._db.execute("COMMIT")
 
-    @_told
+    @_in_one_line
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Rows of a query, for the readers of a run."""
         with self._lock:
@@ -168,7 +155,7 @@ class Store:
 
     # What happened, as it happens
 
-    @_told
+    @_in_one_line
     def add_pool(self, iteration: int, pool: TaskPool, added: Sequence[Task]) -> None:
         """`pool` is in force after `iteration`; `added` are the tasks that are new in it."""
         with self.transaction():
@@ -178,8 +165,9 @@ class Store:
             )
             self._db.execute("INSERT INTO pools VALUES(?,?,?)", (pool.version, iteration, len(pool)))
 
-    @_told
+    @_in_one_line
     def add_groups(self, groups: Sequence[RolloutGroup]) -> None:
+        """Store an iteration's rollout groups; token ids are not kept."""
         with self.transaction():
             for group in groups:
                 number = self._db.execute(
@@ -194,16 +182,18 @@ class Store:
                     ],
                 )
 
-    @_told
+    @_in_one_line
     def add_signals(self, iteration: int, signals: Sequence[Signal]) -> None:
+        """Store the signals of one evolution."""
         with self.transaction():
             self._db.executemany(
                 "INSERT INTO signals(iteration, id, kind, task_id, strength, evidence) VALUES(?,?,?,?,?,?)",
                 [(iteration, s.id, s.kind, s.task_id, s.strength, to_json(s.evidence)) for s in signals],
             )
 
-    @_told
+    @_in_one_line
     def add_verdict(self, iteration: int, candidate: CandidateTask, verdict: Verdict) -> None:
+        """Store a candidate and what became of it."""
         with self.transaction():
             number = self._db.execute(
                 "INSERT INTO candidates(iteration, task_id, origin, candidate) VALUES(?,?,?,?)",
@@ -213,26 +203,28 @@ class Store:
                 "INSERT INTO verdicts VALUES(?,?,?,?,?)", (number, iteration, verdict.accepted, verdict.reason, verdict.detail)
             )
 
-    @_told
+    @_in_one_line
     def add_numbers(self, iteration: int, metrics: dict[str, float], seconds: dict[str, float]) -> None:
         """`metrics` of this iteration; `seconds` by part, and as WALL in all, that the run has taken up to it."""
         with self.transaction():
             self._db.executemany("INSERT OR REPLACE INTO metrics VALUES(?,?,?)", [(iteration, k, v) for k, v in metrics.items()])
             self._db.executemany("INSERT OR REPLACE INTO seconds VALUES(?,?,?)", [(iteration, k, v) for k, v in seconds.items()])
 
-    @_told
+    @_in_one_line
     def add_evaluation(self, iteration: int, split: str, mode: str, success: float, tasks: int, faults: int) -> None:
+        """Store the held-out success of one mode; `faults` rollouts had no score."""
         with self.transaction():
             self._db.execute("INSERT OR REPLACE INTO evaluations VALUES(?,?,?,?,?,?)", (iteration, split, mode, success, tasks, faults))
 
-    @_told
+    @_in_one_line
     def add_checkpoint(self, iteration: int, folder: str) -> None:
         """From now on a resume starts after `iteration` with the trainer's files in `folder` (relative to the run)."""
         with self.transaction():
             self._db.execute("INSERT OR REPLACE INTO checkpoints VALUES(?,?)", (iteration, folder))
 
-    @_told
+    @_in_one_line
     def add_teacher_call(self, call: TeacherCall) -> None:
+        """Store one attempt to have a teacher answer."""
         values = {**attrs.asdict(call, recurse=False), "digest": digest(call.request), "request": to_json(call.request), "sent": call.sent}
         with self.transaction():
             marks = ", ".join(f":{name}" for name in values)
@@ -252,16 +244,16 @@ class Store:
         """Iteration of the last evolution, 0 before the first."""
         return self.rows("SELECT max(iteration) FROM metrics WHERE name = 'admitted'")[0][0] or 0
 
-    @_told
+    @_in_one_line
     def roll_back(self, iteration: int) -> None:
-        """Forget what came after `iteration`: it will happen again, the same."""
+        """Delete the rows after `iteration`: the run repeats those iterations exactly."""
         with self.transaction():
             for table in ROLLED_BACK:
                 self._db.execute(f"DELETE FROM {table} WHERE iteration > ?", (iteration,))
 
-    @_told
+    @_in_one_line
     def pool(self) -> TaskPool:
-        """The newest pool."""
+        """D_t as it stands now."""
         tasks = tuple(from_json(row[0], Task) for row in self.rows("SELECT task FROM tasks ORDER BY number"))
         version = self.rows("SELECT max(version) FROM pools")[0][0]
         return TaskPool(tasks, version or 0)
@@ -275,7 +267,7 @@ class Store:
         ):
             yield RolloutGroup(tasks[task], iteration, self._trajectories(number))
 
-    @_told
+    @_in_one_line
     def _trajectories(self, group: int) -> tuple[Trajectory, ...]:
         found = self.rows("SELECT trajectory FROM trajectories WHERE group_number = ? ORDER BY position", group)
         return tuple(from_json(row[0], Trajectory) for row in found)
@@ -285,10 +277,10 @@ class Store:
         return History().with_groups(self.groups())
 
     def seconds(self, iteration: int) -> dict[str, float]:
-        """What the run had taken up to `iteration`, as `add_numbers` was told."""
+        """Seconds by part up to the end of `iteration`, as `add_numbers` stored them."""
         return {row[0]: row[1] for row in self.rows("SELECT part, value FROM seconds WHERE iteration = ?", iteration)}
 
-    @_told
+    @_in_one_line
     def teacher_calls(self, keys: Sequence[str] = ()) -> list[tuple[str, TeacherCall]]:
         """All attempts in order, each with its request's digest and without its request; or those of `keys` with it."""
         names = [field.name for field in attrs.fields(TeacherCall) if field.name != "request"]
@@ -300,4 +292,5 @@ class Store:
         return [(asked, TeacherCall(request=request, **values)) for asked, request, values in found]
 
     def close(self) -> None:
+        """Close the file."""
         self._db.close()

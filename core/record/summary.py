@@ -15,11 +15,11 @@ COUNTS = {
     "pool": "SELECT origin, count(*) FROM tasks GROUP BY origin ORDER BY min(number)",
     "rejected": "SELECT reason, count(*) FROM verdicts WHERE NOT accepted GROUP BY reason ORDER BY count(*) DESC, reason",
 }
-"""What is counted in a run: signals by kind, the pool by origin, refusals by reason."""
+"""Queries for the counts of a run: signals by kind, pool by origin, refusals by reason."""
 
 
 def summarize(store: Store, config: Config, provenance: Mapping[str, Any], seconds: Mapping[str, float], wall: float) -> dict[str, Any]:
-    """`seconds` by part and `wall` are those of all processes of the run, without what a killed one did after its last checkpoint."""
+    """The summary as JSON values. `seconds` by part and `wall` cover all processes of the run up to each one's last checkpoint."""
 
     def counts(sql: str) -> dict[str, int]:
         return {str(key): int(n) for key, n in store.rows(sql)}

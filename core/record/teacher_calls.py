@@ -1,7 +1,7 @@
-"""The calls that a run's parts make to a teacher: all kept, found again on a resume, and replayed from another run.
+"""The calls of a teacher that a run makes: all are stored, recalled by a resume, and replayed by another run.
 
-A call was paid for once it was made, so going back to a checkpoint does not forget it: the resumed run finds the answers that it already
-has, and goes on to the same result though a teacher never answers twice alike. `coevolve run --replay RUN` answers every request from RUN.
+A call is paid for once it is made, so it stays stored when a run goes back to a checkpoint: the resumed run recalls the answers and reaches
+the same result, although a teacher never answers twice alike. `coevolve run --replay RUN` answers every request from RUN.
 """
 
 import threading
@@ -14,6 +14,7 @@ import attrs
 
 from ..errors import UserError
 from ..model import TeacherCall
+from ..services import Journal
 from ..settings.config import Config
 from .store import Store, digest
 
@@ -23,7 +24,7 @@ def read_calls(folder: Path) -> dict[str, list[tuple[str, TeacherCall]]]:
     with closing(Store(folder / "run.sqlite")) as store:
         found = store.teacher_calls()
     if not found:
-        raise UserError(f"{folder} has no teacher calls to replay: name a run that asked a teacher, or leave `replay` away")
+        raise UserError(f"{folder} has no teacher calls to replay: name a run that asked a teacher, or remove `replay`")
     calls: dict[str, list[tuple[str, TeacherCall]]] = {}
     for request, call in found:
         calls.setdefault(call.key, []).append((request, call))
@@ -39,7 +40,7 @@ def replayed(config: Config) -> Path | None:
 
 
 class StoreJournal:
-    """optional.Journal over the run's store. `tell` passes a line on to the user."""
+    """services.Journal over the run's store. `tell` shows the user a line."""
 
     def __init__(self, store: Store, tell: Callable[[str], None], replay: Path | None = None) -> None:
         self._store, self._tell, self._replay = store, tell, replay
@@ -92,3 +93,37 @@ class StoreJournal:
                 return
             self._told.add(text)
         self._tell(text)
+
+
+class LateJournal:
+    """services.Journal that components get before the run's store exists; it passes everything on to the journal that `open` sets."""
+
+    def __init__(self) -> None:
+        self._opened: Journal | None = None
+        self._waiting: list[str] = []
+
+    def open(self, journal: Journal) -> None:
+        """Use `journal` from now on, and tell it the lines that were told before."""
+        self._opened = journal
+        for text in self._waiting:
+            journal.tell(text)
+
+    def _journal(self) -> Journal:
+        if self._opened is None:
+            raise RuntimeError("the journal opens when the run begins; do not use it in bind_services")
+        return self._opened
+
+    def recall(self, key: str, request: Mapping[str, Any]) -> tuple[TeacherCall, ...]:
+        return self._journal().recall(key, request)
+
+    def record(self, call: TeacherCall) -> None:
+        self._journal().record(call)
+
+    def calls(self) -> tuple[TeacherCall, ...]:
+        return self._journal().calls()
+
+    def tell(self, text: str) -> None:
+        if self._opened is None:
+            self._waiting.append(text)
+        else:
+            self._opened.tell(text)

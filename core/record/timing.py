@@ -22,7 +22,7 @@ class Clock:
         return time.perf_counter() - self._begun
 
     def carry(self, seconds: Mapping[str, float], wall: float) -> None:
-        """Count what an earlier process of the same run took, too."""
+        """Add the seconds of earlier processes of the same run."""
         self._begun -= wall
         for name, value in seconds.items():
             self.seconds[name] = self.seconds.get(name, 0.0) + value

@@ -1,4 +1,4 @@
-"""Held-out success of any policy in any environment and split."""
+"""Evaluate a policy on a split of an environment: success, its errors, and what the figures must be shown with."""
 
 import hashlib
 import itertools
@@ -18,11 +18,11 @@ from .evaluation_report import Estimate, EvaluationReport
 from .runner import RolloutRunner
 
 ROWS = 256
-"""Episodes that are rolled out at once."""
+"""Episodes at once."""
 
 
 def provenance(part: object) -> dict[str, Any]:
-    """What the results of an environment or a policy must be shown with; empty for one that names nothing."""
+    """What the results of an environment or a policy must be shown with; empty for a component without `provenance`."""
     return dict(part.provenance()) if isinstance(part, HasProvenance) else {}
 
 
@@ -131,13 +131,13 @@ def _best(groups: Sequence[RolloutGroup], seeds: int) -> list[float | None]:
 
 
 def _with_error(values: Sequence[float | None]) -> Estimate:
-    """The mean over tasks and its standard error: the tasks are the sample, whatever was drawn for each."""
+    """The mean over tasks and its standard error, with the tasks as the sample."""
     known = [value for value in values if value is not None]
     return Estimate(fmean(known), stdev(known) / math.sqrt(len(known)) if len(known) > 1 else None)
 
 
 def _prompts(environment: Environment, groups: Sequence[RolloutGroup]) -> str:
-    """A digest of what the policy was shown before it wrote anything: the tools and each task's opening messages."""
+    """A digest of what the policy read before it wrote anything: the tools and each task's opening messages."""
     opened = {}
     for group in groups:
         for trajectory in group.trajectories[:1]:

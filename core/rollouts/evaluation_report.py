@@ -1,4 +1,4 @@
-"""What an evaluation found, with everything that it must be shown with: model, engine, sampling, prompts, scorer."""
+"""The result of an evaluation, with what it must be shown with: model, engine, sampling, prompts, scorer."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class EvaluationReport:
     best: Estimate
     """best@k (pass@k): whether at least one of a task's k rollouts with a seed succeeded."""
     metrics: Mapping[str, float] = field(factory=dict)
-    """Means of what the environment tells beside the scores."""
+    """Means of the environment's metrics beside the score."""
     provenance: Mapping[str, Any] = field(factory=dict)
     """What the environment's results must be shown with."""
     policy: str = ""
@@ -58,14 +58,14 @@ class EvaluationReport:
     """Digest of the tools and the tasks' opening messages."""
     scorer: str = ""
     usage: Mapping[str, float] = field(factory=dict)
-    """What the policy says was asked and spent."""
+    """The policy's calls, tokens and cost (HasUsage)."""
 
     @property
     def rollouts(self) -> int:
         return self.tasks * self.samples * max(1, len(self.by_seed))
 
     def suspicious(self) -> str | None:
-        """Words of doubt when all scores are 0 or all are 1: mostly a wrong set-up, not a wonder. With the first transcripts."""
+        """A warning with the first transcripts when all scores are 0 or all are 1, which mostly means a wrong set-up; else None."""
         if self.rollouts < 20 or 0.0 < self.success < 1.0:
             return None
         seen = "\n\n".join(transcript(t) for t in self.first[:2])
@@ -77,7 +77,7 @@ class EvaluationReport:
         return f"suspicious: all {self.mode} scores on {self.split} are {self.success:.0f}: {hint} The first transcripts:\n{seen}"
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON values; everything but the transcripts."""
+        """The report as JSON values, without the transcripts."""
         shown = attrs.asdict(self, filter=lambda attribute, value: attribute.name != "first")
         return shown | {"suspicious": self.suspicious() is not None}
 
@@ -106,7 +106,7 @@ class EvaluationReport:
         return found | {f"best@{self.samples}": str(self.best)} if self.samples > 1 else found
 
     def shown_with(self) -> dict[str, Any]:
-        """What the figures say little without, the environment's own apart."""
+        """Model, engine, sampling, prompts and scorer, which the figures must be shown with."""
         sampling = {name: value for name, value in self.sampling.items() if name != "seeds"}
         seeds = self.sampling.get("seeds", [])
         named = {"model": self.model, "engine": self.policy, **self.engine, **sampling, "seeds": " ".join(map(str, seeds))}
@@ -116,7 +116,7 @@ class EvaluationReport:
 
 
 def render_table(reports: Sequence[EvaluationReport], console: "Console") -> None:
-    """Several policies in one table, and below it what they were evaluated with; what they do not share stands in the table."""
+    """Print several policies as one table, and below it what they were all evaluated with."""
     from rich.table import Table
 
     first = reports[0]
@@ -142,7 +142,7 @@ def render_table(reports: Sequence[EvaluationReport], console: "Console") -> Non
 
 
 def transcript(trajectory: Trajectory) -> str:
-    """A trajectory as text to read."""
+    """A trajectory as text for people."""
     end = f"[{trajectory.outcome}, score {trajectory.score}{', ' + trajectory.fault if trajectory.fault else ''}]"
     return "\n".join([f"{m['role']}: {m.get('content', '')}" for m in trajectory.messages] + [end])
 

@@ -1,4 +1,4 @@
-"""The policy in training as somebody to ask (optional.Chat): the paper's arm in which the policy is its own teacher."""
+"""Questions to the policy in training (services.Chat): the paper's arm in which the policy is its own teacher."""
 
 import threading
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from ..randomness import derive
 
 @define
 class PolicyChat:
-    """Asks the policy as trained so far, one question at a time."""
+    """Asks the policy as trained so far, one question at a time. Thread-safe."""
 
     trainer: Trainer
     environment: str

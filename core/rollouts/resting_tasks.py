@@ -4,37 +4,18 @@
     impossible streak(task)  how many of its last attempts in a row have a mean score of 0
     resting(task)            a streak >= its bound, and fewer than `rest` iterations since the last attempt
 
-After `rest` iterations a task may be drawn again: an attempt that breaks the streak (a regression, a first success) makes it an ordinary
-task, one that prolongs it lets it rest again. All of it follows from the history, so a resumed run needs no state for it, and nothing
-leaves the store: the door still knows resting tasks, and refuses their copies. The paper keeps every task in the batch (bounds of 0).
+After `rest` iterations a task may be drawn again. An attempt that breaks the streak (a regression, a first success) makes it an ordinary
+task; one that prolongs the streak lets it rest again. The history decides all of it, so a resumed run needs no further state. Nothing
+leaves the store: the validators still compare with resting tasks and refuse their copies. The paper lets no task rest (bounds of 0).
 """
 
 from collections.abc import Sequence
 
-from attrs import field, frozen
-from attrs.validators import and_, ge, gt, le
-
-from ..model import Attempt, History, Task, TaskPool
+from ..model import Attempt, History, TaskPool
+from ..settings.retirement import Retirement
 
 
-@frozen
-class Retirement:
-    """When tasks rest, and how many take part at once."""
-
-    solved_after: int = field(default=0, validator=ge(0))
-    """Attempts in a row, each solved, after which a task rests (0: never)."""
-    impossible_after: int = field(default=0, validator=ge(0))
-    """Attempts in a row, each without any success, after which a task rests (0: never)."""
-    solved: float = field(default=1.0, validator=and_(gt(0), le(1)))
-    """Mean score over the K rollouts from which on an attempt counts as solved."""
-    rest: int = field(default=20, validator=ge(1))
-    """Iterations that a task rests before it may be tried once more."""
-    limit: int = field(default=0, validator=ge(0))
-    """Tasks that batches are drawn from at most (0: all that do not rest): untried ones first, then unsettled, impossible, solved ones, and
-    of equals the newer."""
-
-
-def active(pool: TaskPool, history: History, iteration: int, settings: Retirement, batch: int) -> TaskPool:
+def active_tasks(pool: TaskPool, history: History, iteration: int, settings: Retirement, batch: int) -> TaskPool:
     """The tasks of `pool` that the batch of `iteration` is drawn from, in the pool's order; at least `batch` while the pool has them."""
     if not (settings.solved_after or settings.impossible_after or settings.limit):
         return pool
@@ -46,11 +27,6 @@ def active(pool: TaskPool, history: History, iteration: int, settings: Retiremen
     wanted = max(min(awake, settings.limit or awake), batch)
     chosen = {task.id for _, task in order[:wanted]}
     return TaskPool(tuple(task for task in pool if task.id in chosen), pool.version)
-
-
-def resting(tasks: Sequence[Task], history: History, iteration: int, settings: Retirement) -> int:
-    """How many of `tasks` rest at `iteration`."""
-    return sum(_resting(history.attempts.get(task.id, ()), iteration, settings) > 0 for task in tasks)
 
 
 def _resting(attempts: Sequence[Attempt], iteration: int, settings: Retirement) -> int:

@@ -1,10 +1,10 @@
-"""Rollouts: a policy acts in many episodes at once, in lockstep, and every error is put where it belongs.
+"""Rollouts: a policy acts in many episodes at once, in lockstep; every error is attributed to the environment or to the policy.
 
-A completion that a policy tells as it ends (`StreamsCompletions`) is carried out while the others are still being written, but its episode
-goes on with the next turn of all: what is batched together, and so what is sampled, hangs on no timing.
+A policy may pass on each completion as it ends (`StreamsCompletions`): its step runs while the other completions are still being written.
+The episode still waits for the next turn of all, so what is batched together, and what is sampled, does not depend on timing.
 
-The environment's exceptions and timeouts are infrastructure faults (no score); text that leads nowhere is a policy fault (the
-environment's score stands). An exception of the policy's engine ends the rollout: without an engine there is nothing to go on with.
+Exceptions and timeouts of the environment are infrastructure faults (no score). A text that leads nowhere is a policy fault (the
+environment's score counts). An exception of the policy's engine ends the rollouts: without an engine nothing can go on.
 """
 
 import logging
@@ -18,23 +18,37 @@ from attrs import define, field, frozen
 
 from ..contracts import Conversation, Environment, Episode, Policy
 from ..errors import InfrastructureFault
-from ..isolation import returned_values
+from ..isolation.checked_environment import checked
 from ..isolation.deadlines import CallBatch, DeadlinePool
 from ..model import Observation, Outcome, RolloutGroup, Sampling, Step, Task, Trajectory
 from ..optional import HasMetrics, StreamsCompletions
 from ..record.timing import Clock
+from ..settings.config import Config
+from ..text import error_line
+from ..workers.remote_environment import lost_workers, worker_limits
 
 logger = logging.getLogger(__name__)
 
 
 @frozen
 class RolloutLimits:
-    """`max_completions` an episode; `timeout` seconds a call of the environment; `workers` threads for that; `wave` rollouts at once."""
+    """Bounds of rollouts, as the configuration sets them."""
 
     max_completions: int = 200
+    """Completions of one episode."""
     timeout: float = 30.0
+    """Seconds for one call of the environment."""
     workers: int = 1
+    """Threads that call the environment."""
     wave: int = 0
+    """Rollouts at once; 0: all."""
+
+    @classmethod
+    def of(cls, config: Config, environment: Environment) -> "RolloutLimits":
+        """The configured limits. An executor's workers keep their own, shorter deadlines, and want more threads to be busy."""
+        limits = cls(config.max_completions, config.step_timeout, config.workers, config.wave)
+        found = worker_limits(environment)
+        return limits if found is None else attrs.evolve(limits, timeout=found[0], workers=max(limits.workers, found[1]))
 
 
 def _waves(numbers: range, size: int) -> Iterator[list[int]]:
@@ -61,20 +75,20 @@ class _Rollout:
 
     def step(self, text: str) -> Observation:
         assert self.episode is not None
-        return returned_values.observation(self.episode.step(text))
+        return self.episode.step(text)
 
     def break_(self, where: str, error: Exception) -> None:
-        self.fault, self.broken, self.done = f"{where}: {type(error).__name__}: {error}", True, True
+        self.fault, self.broken, self.done = f"{where}: {error_line(error)}", True, True
 
     def end(self, fault: str | None = None) -> None:
         self.fault, self.done = fault, True
 
 
 class RolloutRunner:
-    """Rolls out tasks of one environment; keeps its worker threads between calls."""
+    """Rolls out tasks of one environment; keeps its threads between calls. Not safe to call from several threads."""
 
     def __init__(self, environment: Environment, limits: RolloutLimits, clock: Clock) -> None:
-        self.environment, self.limits, self.clock = environment, limits, clock
+        self.environment, self.limits, self.clock = checked(environment), limits, clock
         self._pool = DeadlinePool(limits.workers, limits.timeout)
 
     def run(
@@ -102,7 +116,7 @@ class RolloutRunner:
         numbers: range,
         keep: Callable[[Task, Episode], None] | None = None,
     ) -> list[Trajectory]:
-        """The rollouts of these numbers alone: `slot * count + k` is number k of the task in `slot`, whoever rolls it."""
+        """The rollouts of these numbers alone, in order: `slot * count + k` is rollout k of the task in `slot`, on every rank."""
         made: list[Trajectory] = []
         for wave in _waves(numbers, self.limits.wave or max(1, len(numbers))):
             rows = [_Rollout(tasks[n // count], n % count, n) for n in wave]
@@ -120,11 +134,11 @@ class RolloutRunner:
 
     @staticmethod
     def grouped(tasks: Sequence[Task], count: int, iteration: int, made: Sequence[Trajectory]) -> list[RolloutGroup]:
-        """All rollouts of `part`, in order, as groups."""
+        """All rollouts, in order, as groups."""
         return [RolloutGroup(task, iteration, tuple(made[s * count : (s + 1) * count])) for s, task in enumerate(tasks)]
 
     def _call(self, where: str, rows: Sequence[_Rollout], function: Callable[[Any], Any]) -> list[Any]:
-        """Call the environment for each row; a row whose call fails is broken, and None stands in its place."""
+        """Call the environment for each row. A row whose call fails becomes an infrastructure fault; its result is None."""
         calls = self._pool.begin()
         calls.add([lambda row=row: function(row) for row in rows])  # type: ignore[misc]
         return self._results(where, rows, calls)
@@ -140,16 +154,13 @@ class RolloutRunner:
         return results
 
     def _open(self, policy: Policy, rows: Sequence[_Rollout]) -> None:
-        for row, episode in zip(rows, self._call("open", rows, self._opened), strict=True):
+        for row, episode in zip(rows, self._call("open", rows, lambda row: self.environment.open(row.task)), strict=True):
             if episode is not None:
                 row.episode = episode
         with self.clock.part("generation"):
             for row in rows:
                 if row.episode is not None:
                     row.conversation = policy.begin(row.task, row.episode.messages, row.episode.tools, row.row)
-
-    def _opened(self, row: _Rollout) -> Episode:
-        return returned_values.episode(self.environment.open(row.task))
 
     def _advance(self, policy: Policy, live: Sequence[_Rollout], sampling: Sampling) -> None:
         steps = self._pool.begin()
@@ -200,18 +211,16 @@ class RolloutRunner:
 
     def _score(self, rows: Sequence[_Rollout]) -> None:
         whole = [row for row in rows if not row.broken]
-        for row, score in zip(whole, self._call("score", whole, lambda row: returned_values.score(row.episode.score())), strict=True):
+        for row, score in zip(whole, self._call("score", whole, lambda row: row.episode.score()), strict=True):
             row.score = score
         telling = [row for row in whole if not row.broken and isinstance(row.episode, HasMetrics)]
-        for row, found in zip(
-            telling, self._call("metrics", telling, lambda row: returned_values.metrics(row.episode.metrics())), strict=True
-        ):
+        for row, found in zip(telling, self._call("metrics", telling, lambda row: row.episode.metrics()), strict=True):
             row.metrics = found or {}
 
     def _trajectories(self, rows: Sequence[_Rollout], iteration: int) -> list[Trajectory]:
         bare = {row.row: self._trajectory(row, iteration) for row in rows}
         whole = [row for row in rows if not row.broken]
-        patterns = self._call("patterns", whole, lambda row: returned_values.patterns(self.environment.patterns(bare[row.row])))
+        patterns = self._call("patterns", whole, lambda row: self.environment.patterns(bare[row.row]))
         for row, names in zip(whole, patterns, strict=True):
             bare[row.row] = self._trajectory(row, iteration) if names is None else attrs.evolve(bare[row.row], patterns=names)
         return list(bare.values())
@@ -234,11 +243,15 @@ class RolloutRunner:
         )
 
     def _close(self, episodes: Sequence[Episode]) -> None:
-        """A failing close changes no score; it may leak, so it is told."""
+        """Close episodes. A failing close changes no score; it may leak, so it is logged."""
         with self.clock.part("environment"):
             for result in self._pool.map([episode.close for episode in episodes]):
                 if isinstance(result, Exception):
                     logger.warning("closing an episode failed: %s: %s", type(result).__name__, result)
+
+    def lost_workers(self) -> list[str]:
+        """Why workers of the executor were lost since this was asked last; empty where the environment runs in this process."""
+        return lost_workers(self.environment)
 
     def close(self) -> None:
         """Let the worker threads end."""

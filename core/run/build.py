@@ -1,4 +1,4 @@
-"""Make the parts that a configuration names, and bring them to where a run begins or goes on."""
+"""Make the components that a configuration names, and set the loop to where a run starts or resumes."""
 
 from functools import partial
 from pathlib import Path
@@ -7,28 +7,28 @@ from typing import Any
 from attrs import frozen
 
 from ..contracts import Environment
+from ..environment_defaults import check_compose
 from ..errors import UserError
 from ..isolation.deadlines import TimeLimit
-from ..isolation.guard import Guard, check_split, tasks_of
+from ..isolation.guard import Guard, check_splits, tasks_of
 from ..loop import Loop
 from ..model import TaskPool
-from ..optional import NeedsChat, NeedsEnvironment, NeedsJournal, NeedsPolicy
+from ..optional import NeedsEnvironment, NeedsServices
 from ..randomness import generator
 from ..record.store import WALL
-from ..record.teacher_calls import StoreJournal, replayed
+from ..record.teacher_calls import LateJournal, StoreJournal, replayed
 from ..record.timing import Clock
 from ..registry import Registry
-from ..rollouts.policy_attempts import PolicyAttempts
 from ..rollouts.policy_chat import PolicyChat
+from ..rollouts.run_services import RunServices
 from ..rollouts.runner import RolloutLimits, RolloutRunner
 from ..settings.config import Config
-from ..workers.remote_environment import worker_limits
 from .ranks import DistributedRolloutRunner, Ranks
 
 
 @frozen
 class RunSettings:
-    """contracts.RunInfo: what a trainer needs to know of the run."""
+    """What a trainer needs to know of the run (contracts.RunInfo)."""
 
     seed: int
     steps: int
@@ -41,15 +41,17 @@ class RunSettings:
 def build(
     config: Config, registry: Registry, folder: Path, clock: Clock, environment: Environment, ranks: Ranks | None = None
 ) -> "partial[Loop]":
-    """Make every part that the configuration names; what comes back needs only the store to be the loop.
+    """Make every component that the configuration names; the result needs only the store to become the loop.
 
-    Anything that is missing or unreadable shows here, before the first rollout.
+    UserError for anything missing or unreadable: this runs before the first rollout and before anything is written.
     """
 
     replayed(config)
+    if config.synthesizer:
+        check_compose(registry.component("environment", config.environment.name))
     with clock.part("start"):
         trainer = make_trainer(config, registry, folder, environment)
-    limits = rollout_limits(config, environment)
+    limits = RolloutLimits.of(config, environment)
 
     def runner(clock: Clock) -> RolloutRunner:
         if ranks is None:
@@ -60,9 +62,13 @@ def build(
 
     evaluator = runner(Clock())
     validators = [registry.make("validator", chosen) for chosen in config.validators]
-    for validator in validators:
-        if isinstance(validator, NeedsPolicy):
-            validator.bind_attempts(PolicyAttempts.of(validator.wanted_policy, config, registry, evaluator, trainer))
+    synthesizer = registry.make("synthesizer", config.synthesizer) if config.synthesizer else None
+    journal = LateJournal()
+    chat = PolicyChat(trainer, config.environment.name, config.seed)
+    services = RunServices(config, registry, evaluator, trainer, journal, chat)
+    for part in (synthesizer, *validators):
+        if isinstance(part, NeedsServices):
+            part.bind_services(services)
     return partial(
         Loop,
         config=config,
@@ -74,55 +80,44 @@ def build(
         trainer=trainer,
         sampler=registry.make("sampler", config.sampler),
         detectors=[registry.make("signal", chosen) for chosen in config.signals],
-        synthesizer=registry.make("synthesizer", config.synthesizer) if config.synthesizer else None,
+        synthesizer=synthesizer,
         validators=validators,
+        journal=journal,
         held_out=tasks_of(environment, config.evaluation.split, config.tasks_timeout),
         pool=TaskPool(()),
     )
 
 
 def make_trainer(config: Config, registry: Registry, folder: Path, environment: Environment) -> Any:
-    """The trainer, set up to train the policy."""
+    """The configured trainer, set up to train the configured policy."""
     policy, trainer = (registry.make(kind, chosen) for kind, chosen in (("policy", config.policy), ("trainer", config.trainer)))
-    for split in (config.train_split, config.evaluation.split):
-        check_split(environment, split, config.tasks_timeout)
+    check_splits(environment, (config.train_split, config.evaluation.split), config.tasks_timeout)
     if isinstance(policy, NeedsEnvironment):
         policy.bind(environment)
     trainer.setup(policy, RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, folder))
     return trainer
 
 
-def rollout_limits(config: Config, environment: Environment) -> RolloutLimits:
-    return worker_limits(environment, RolloutLimits(config.max_completions, config.step_timeout, config.workers, config.wave))
-
-
 def _patience(config: Config) -> TimeLimit | None:
-    """How long the synthesizer may be at one candidate."""
+    """Time limit for one candidate of the synthesizer; None without a synthesizer."""
     if config.synthesizer is None:
         return None
     seconds, name = config.synthesis_timeout, config.synthesizer.name
-    text = f"synthesizer {name!r} came to no candidate within {seconds:g} s; if it needs longer, set synthesis_timeout to more"
+    text = f"synthesizer {name!r} found no candidate within {seconds:g} s; if it needs longer, set synthesis_timeout to more"
     return TimeLimit(seconds, text)
 
 
-def bind(loop: Loop) -> None:
-    """Give the parts that ask a teacher, or the policy as one, what they need for it."""
-    config = loop.config
+def open_journal(loop: Loop) -> None:
+    """Let the parts that ask a teacher use the store of the run."""
 
     def tell(text: str) -> None:
         loop.registry.notify("coevolve_diagnosed", iteration=loop.iteration, text=text)
 
-    journal = StoreJournal(loop.store, tell, replayed(config))
-    chat = PolicyChat(loop.trainer, config.environment.name, config.seed)
-    for part in (loop.synthesizer, *loop.validators):
-        if isinstance(part, NeedsJournal):
-            part.bind_journal(journal)
-        if isinstance(part, NeedsChat):
-            part.bind_chat(chat)
+    loop.journal.open(StoreJournal(loop.store, tell, replayed(loop.config)))
 
 
 def begin(loop: Loop) -> None:
-    """D_0: a seeded choice of the environment's train tasks; and how the untrained policy does on the held-out ones."""
+    """Fill D_0 with a seeded choice of the environment's train tasks, and evaluate the untrained policy."""
     config = loop.config
     tasks = list(tasks_of(loop.runner.environment, config.train_split, config.tasks_timeout))
     if not tasks:
@@ -135,7 +130,7 @@ def begin(loop: Loop) -> None:
 
 
 def restore(loop: Loop, iteration: int) -> None:
-    """Where the run stood after `iteration`: everything but the trainer's own files is in the store."""
+    """Set the loop to where it stood after `iteration`: everything but the trainer's own files is in the store."""
     loop.iteration = iteration
     loop.pool = loop.store.pool()
     loop.history = loop.store.history()

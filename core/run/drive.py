@@ -1,15 +1,11 @@
-"""Begin a run, go on with one: build the parts that the configuration names, hold the run's folder, drive the loop.
-
-A run is a folder: config.toml (resolved), versions.json, run.sqlite, checkpoints/, policy/ (the trained one). One process at a time.
-"""
+"""Start a run, resume one, take part in one: build the components, lock the folder, let the trainer drive the loop."""
 
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-from attrs import frozen
 
 from ..errors import UserError
 from ..loop import Loop
@@ -20,36 +16,19 @@ from ..record.summary import summarize
 from ..record.timing import Clock
 from ..registry import Registry
 from ..rollouts.evaluation import provenance
-from ..rollouts.runner import RolloutRunner
+from ..rollouts.runner import RolloutLimits, RolloutRunner
 from ..settings.config import Config, resolve
 from ..settings.sources import SettingSource, setting_sources
 from ..workers.remote_environment import placed_environment
-from .build import begin, bind, build, make_trainer, restore, rollout_limits
+from .build import begin, build, make_trainer, open_journal, restore
 from .exit_codes import code_of, launched
 from .folder import disk_errors, hold, open_store, versions
-from .ranks import FollowerLoop, LeaderLoop, RankResult, Ranks
-from .resume_rules import Entered, check_changes, write_config
-
-
-@frozen
-class RunStarted:
-    """What a run's other processes must know of it."""
-
-    config: Config
-    folder: Path
-    iteration: int
-    checkpoint: Path | None
-
-
-@frozen
-class RunAborted:
-    """The first process ended with `code` before the run began."""
-
-    code: int
+from .ranks import FollowerLoop, LeaderLoop, RankResult, Ranks, RunAborted, RunStarted
+from .resume_rules import check_changes, write_config
 
 
 def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
-    """Begin a run in `folder` (new or empty) and carry it to its end; returns the summary that the final table shows."""
+    """Start a run in `folder` (new or empty) and carry it to its end; returns the summary that the final table shows."""
     clock = Clock()
     with _ranks(config) as ranks:
         if folder.exists() and not folder.is_dir():
@@ -67,12 +46,12 @@ def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
 
 
 def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[str, Any]:
-    """Go on with the run in `folder` from its last checkpoint; what came after that is done again, the same."""
+    """Resume the run in `folder` from its last checkpoint; iterations after that are repeated exactly. Returns the summary."""
     return resume_from(registry, folder, setting_sources(None, run_file(folder), sets))
 
 
 def resume_from(registry: Registry, folder: Path, sources: Sequence[SettingSource]) -> dict[str, Any]:
-    """As `resume`, with settings that are read already: those of the run's own config.toml first, then what changes them."""
+    """Resume with settings that are read already: the run's own config.toml first, then what changes it."""
     config = resolve(registry, sources)
     before = _loaded(registry, sources[:1])
     with _ranks(config) as ranks, disk_errors(folder), hold(folder), closing(open_store(folder)) as store:
@@ -88,7 +67,7 @@ def resume_from(registry: Registry, folder: Path, sources: Sequence[SettingSourc
 
 
 def _loaded(registry: Registry, sources: Sequence[SettingSource]) -> Config | None:
-    """The run's settings as they were; None where they cannot be had any longer, for which the new ones may be the remedy."""
+    """The run's settings as they were; None where they no longer load (a plugin is gone, say) and the new ones may be the remedy."""
     try:
         return resolve(registry, sources)
     except UserError:
@@ -96,8 +75,10 @@ def _loaded(registry: Registry, sources: Sequence[SettingSource]) -> Config | No
 
 
 def follow(config: Config, registry: Registry) -> int:
-    """Be one of a run's other processes: take part in its rollouts and updates until the first one is done. Its exit code where it ended
-    before it began, and said why."""
+    """Take part in a run as a rank other than 0: rollouts and updates until rank 0 is done.
+
+    Returns 0, or rank 0's exit code when that ended before the run began (it has printed why).
+    """
     ranks = Ranks(config.process_timeout)
     with ranks.connected():
         begun: RunStarted | RunAborted = ranks.broadcast()
@@ -106,17 +87,17 @@ def follow(config: Config, registry: Registry) -> int:
         config = begun.config
         with placed_environment(config, registry) as environment:
             trainer = make_trainer(config, registry, begun.folder, environment)
-            with closing(RolloutRunner(environment, rollout_limits(config, environment), Clock())) as runner:
+            with closing(RolloutRunner(environment, RolloutLimits.of(config, environment), Clock())) as runner:
                 loop = FollowerLoop(ranks, trainer, runner, begun.iteration, config.steps)
                 if loop.serve():
                     trainer.train(loop, begun.checkpoint)
-                ranks.gather(None)  # the first process has saved what it needs this one's help for
+                ranks.gather(None)  # rank 0 gathers sharded weights to save them
     return 0
 
 
 @contextmanager
 def _ranks(config: Config) -> Iterator[Ranks | None]:
-    """The run's processes where a launcher started several. What stops the first one before it began ends the others quietly."""
+    """The run's ranks where a launcher started several processes, else None. An error before the run began ends the other ranks quietly."""
     if not launched():
         yield None
         return
@@ -134,16 +115,17 @@ def _ranks(config: Config) -> Iterator[Ranks | None]:
 def drive(
     loop: Loop, folder: Path, checkpoint: tuple[int, str] | None = None, note: str | None = None, ranks: Ranks | None = None
 ) -> dict[str, Any]:
-    """Let the trainer drive the loop from `checkpoint` (None: from the beginning), write the policy and the summary.
+    """Let the trainer drive the loop from `checkpoint` (None: from the beginning), then write policy and summary; returns the summary.
 
-    `note` is a diagnosis that the observers are told first.
+    `note` is a diagnosis for the observers, about the checkpoint that was chosen.
     """
+    loop.on_first_rollout = partial(write_config, loop.config, folder)
     clock, store, config, notify = loop.clock, loop.store, loop.config, loop.registry.notify
     with clock.part("start"):
         store.roll_back(checkpoint[0] if checkpoint else -1)
         if checkpoint:
             restore(loop, checkpoint[0])
-        bind(loop)
+        open_journal(loop)
     resumed = folder / checkpoint[1] if checkpoint else None
     if ranks:
         ranks.begun = True
@@ -154,14 +136,13 @@ def drive(
             notify("coevolve_diagnosed", iteration=loop.iteration, text=note)
         if not checkpoint:
             begin(loop)
-        trains = bool(checkpoint) or loop.iteration < config.steps  # after the last iteration there still are weights to take up
+        trains = bool(checkpoint) or loop.iteration < config.steps  # a finished run must still load its weights, to save the policy
         if ranks:
             ranks.broadcast(RankResult(trains))
-        entered = Entered(LeaderLoop(loop, ranks) if ranks else loop, lambda: write_config(config, folder))
         if trains:
-            with clock.part("update"):  # the loop's own parts are counted apart; what is left of the trainer's time is this
-                loop.trainer.train(entered, resumed)
-        entered.enter()
+            with clock.part("update"):  # the loop counts its own parts apart; the rest of the trainer's time is the update
+                loop.trainer.train(LeaderLoop(loop, ranks) if ranks else loop, resumed)
+        loop.begin_rollouts()
         with clock.part("store"):
             loop.trainer.save_policy(folder / "policy")
         if ranks:

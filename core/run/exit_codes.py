@@ -1,4 +1,4 @@
-"""How a command ends that is stopped: by Ctrl-C, SIGTERM, or a fault; with one line that says how to go on, and an exit code."""
+"""Exit codes and last lines of a command that Ctrl-C, SIGTERM or a fault stops; a run's line names the command that resumes it."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from ..errors import CoevolveError, UserError
 
 
 def launched() -> bool:
-    """Whether a launcher started several processes; UserError where it was asked to and started one."""
+    """Whether a launcher started several ranks; UserError when several were asked for and one was started."""
     if "WORLD_SIZE" not in os.environ and "MASTER_ADDR" in os.environ and os.environ.get("ACCELERATE_USE_CPU") == "True":
         raise UserError(
             "accelerate launch --cpu starts one process, whatever its --num_processes: for several give --multi_gpu in its place, which "
@@ -26,12 +26,12 @@ def launched() -> bool:
 
 
 def follows() -> bool:
-    """Whether this is one of several processes, but not the first."""
+    """Whether this is one of several ranks, but not rank 0."""
     return int(os.environ.get("WORLD_SIZE", "1")) > 1 and int(os.environ.get("RANK", "0")) > 0
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM, as schedulers send it before they kill: the run ends as it does at Ctrl-C."""
+    """SIGTERM, which schedulers send before they kill: the run ends as at Ctrl-C."""
 
 
 def _terminate(number: int, frame: object) -> None:
@@ -40,9 +40,9 @@ def _terminate(number: int, frame: object) -> None:
 
 @contextmanager
 def resumable(folder: Path | None) -> Iterator[None]:
-    """Say how to go on when a run is interrupted or a fault stops it; before its folder holds anything, there is nothing to go on with.
+    """Turn an interrupt or a fault into one line and an exit code. The line names the resume command once `folder` holds a run.
 
-    Of a run's several processes only the first has the `folder` and says it; SIGTERM, by which launchers stop them, is an interrupt too.
+    Only rank 0 has the `folder`. SIGTERM, by which launchers stop ranks, counts as an interrupt.
     """
     if launched():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -56,7 +56,7 @@ def resumable(folder: Path | None) -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        if follows():  # what it meets in the run itself is this process's own
+        if follows():  # an error in the run itself is this rank's own
             raise typer.Exit(fail(code_of(error), str(error), own=True)) from error
         raise
     except CoevolveError as error:
@@ -75,8 +75,11 @@ def code_of(error: BaseException) -> int:
 
 
 def fail(code: int, text: str, *, own: bool = False) -> int:
-    """Print one line on stderr; the exit code. Of several processes on one machine only the first says what the user can mend, for all of
-    them read the same settings, unless it is this one's `own`; torchrun shows the line once more at the end of what it prints itself."""
+    """Print one line on stderr and return `code`.
+
+    Of several ranks on one machine only the first prints a user error (code 2), because all read the same settings; `own` marks an error of
+    this rank alone. torchrun repeats the line at the end of its own output.
+    """
     line = f"coevolve: {' '.join(text.split())}"
     if own or code != 2 or not follows() or os.environ.get("LOCAL_RANK", "0") == "0":
         print(line, file=sys.stderr)

@@ -5,25 +5,26 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from ..errors import CoevolveError, UserError
+from ..errors import CoevolveError, UserError, translated
 from ..record.store import Store
 from ..registry import Registry
 
 VERSIONED = ("coevolve", "torch", "transformers", "trl", "peft", "accelerate", "datasets", "numpy", "safetensors", "attrs", "pluggy")
 
 FULL = (os.strerror(errno.ENOSPC), "disk is full", "unexpected pos")
-"""How libraries that write weights report a full disk in errors of their own; the last is how torch's archive writer does."""
+"""Words in the errors of libraries that meet a full disk; the last is that of torch's archive writer."""
 
 
 @contextmanager
 def hold(folder: Path) -> Iterator[None]:
-    """Hold the run's folder, so that two processes cannot write one run."""
+    """Lock the run's folder, so that two processes cannot write one run; UserError when it is locked."""
     lock = FileLock(folder / ".lock")
     try:
         lock.acquire(blocking=False)
@@ -36,7 +37,7 @@ def hold(folder: Path) -> Iterator[None]:
 
 
 def open_store(folder: Path) -> Store:
-    """The store of a run that is taken up again. It is made anew where the run was stopped before it had one."""
+    """The store of a run that resumes, made anew where the run stopped before it had one. UserError when it is lost."""
     path, checkpoints = folder / "run.sqlite", folder / "checkpoints"
     lost = not path.exists() or path.stat().st_size == 0
     if lost and checkpoints.is_dir() and any(checkpoints.iterdir()):
@@ -46,7 +47,7 @@ def open_store(folder: Path) -> Store:
 
 
 def versions(registry: Registry) -> dict[str, Any]:
-    """What made this run: Python, the libraries and every plugin with its distribution."""
+    """Versions of Python, the libraries and every working plugin, for versions.json."""
     found: dict[str, Any] = {"python": platform.python_version(), "machine": platform.machine()}
     for name in VERSIONED:
         try:
@@ -57,19 +58,18 @@ def versions(registry: Registry) -> dict[str, Any]:
     return found
 
 
-@contextmanager
-def disk_errors(folder: Path) -> Iterator[None]:
-    """One line for what the disk refuses; every other error keeps its traceback."""
-    try:
-        yield
-    except UserError:
-        raise
-    except Exception as error:
-        number = error.errno if isinstance(error, OSError) else None
-        if number in (errno.ENOSPC, errno.EDQUOT) or any(words in str(error) for words in FULL):
-            raise CoevolveError(f"the disk of {folder} is full: free space") from error
-        if number in (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.ENOENT) and str(folder) in str(
-            getattr(error, "filename", "")
-        ):
-            raise UserError(f"cannot write the run in {folder}: {os.strerror(number)}; choose another --out") from error
-        raise
+def disk_errors(folder: Path) -> AbstractContextManager[None]:
+    """Turn errors of the disk (full, read-only) into one line; every other error keeps its traceback."""
+    return translated(partial(_disk_fault, folder))
+
+
+def _disk_fault(folder: Path, error: Exception) -> CoevolveError | None:
+    if isinstance(error, UserError):
+        return None
+    number = error.errno if isinstance(error, OSError) else None
+    if number in (errno.ENOSPC, errno.EDQUOT) or any(words in str(error) for words in FULL):
+        return CoevolveError(f"the disk of {folder} is full: free space")
+    denied = (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.ENOENT)
+    if number in denied and str(folder) in str(getattr(error, "filename", "")):
+        return UserError(f"cannot write the run in {folder}: {os.strerror(number)}; choose another --out")
+    return None

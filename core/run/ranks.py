@@ -1,14 +1,14 @@
-"""Several processes of one run (torchrun, accelerate launch): the first one runs the loop, the others roll their share and train along.
+"""Several ranks of one run (torchrun, accelerate launch): rank 0 runs the loop, the others roll out their share and train along.
 
-    first process                                   every other process
-    Loop.rollout ── DistributedRolloutRunner.roll ── RolloutRequest ───>  its share of the rows, with its own copy of the policy
-                        all trajectories  <───────  gathered by the first, which alone stores and judges them
-    LeaderLoop ── RankResult(groups) ──────────────────────>  FollowerLoop.rollout gives the same groups to its trainer
-    (the trainers' updates meet in the gradient's mean)
-    Loop.finish_iteration: signals, synthesis, validation, evaluation happen in the first process alone, but for the rollouts in them
+    rank 0                                                          every other rank
+    Loop.rollout -- DistributedRolloutRunner -- RolloutRequest -->  rolls out its share of the rows with its own copy of the policy
+                             gathers all trajectories  <----------  sends its trajectories; rank 0 alone stores and judges them
+    LeaderLoop.rollout -- RankResult(groups) -------------------->  FollowerLoop.rollout gives the same groups to its trainer
+    (the trainers average their gradients)
+    Loop.finish_iteration: signals, synthesis, validation and evaluation run on rank 0 alone, except for the rollouts in them
 
-So tasks, groups and pool are the same everywhere by construction, a teacher is asked once, and only the first process writes. Messages are
-pickles between processes of one run, over a gloo group of their own. A process that ends closes its connections, which ends the others.
+So tasks, groups and pool are the same everywhere by construction, a teacher is asked once, and only rank 0 writes. Messages are pickles
+between processes of one run, over a gloo group of their own. A rank that ends closes its connections, which ends the others.
 """
 
 import os
@@ -24,14 +24,16 @@ from ..contracts import Episode, LoopState, Policy, Trainer
 from ..errors import CoevolveError, UserError
 from ..model import RolloutGroup, Sampling, Task, Trajectory
 from ..rollouts.runner import RolloutRunner
+from ..settings.config import Config
+from ..text import error_line
 
 UNREACHED = ("gloo", "Gloo", "NCCL", "Connection", "Broken pipe", "Timed out", "timeout")
-"""Words of the plain RuntimeErrors that torch raises for an exchange with a process that is not there."""
+"""Words in the plain RuntimeErrors that torch raises when a rank does not answer."""
 
 
 @frozen
 class RolloutRequest:
-    """RolloutRequest your share of `count` rollouts of each task with the policy in training."""
+    """Rank 0 asks every rank for its share of `count` rollouts of each task with the policy in training."""
 
     tasks: tuple[Task, ...]
     count: int
@@ -40,24 +42,41 @@ class RolloutRequest:
 
 
 @frozen
+class RunStarted:
+    """Rank 0 has built the run: what the other ranks need to take part in it."""
+
+    config: Config
+    folder: Path
+    iteration: int
+    checkpoint: Path | None
+
+
+@frozen
+class RunAborted:
+    """Rank 0 ended with exit code `code` before the run began."""
+
+    code: int
+
+
+@frozen
 class RankResult:
-    """The first process has what the others wait for."""
+    """What a call of the loop returned on rank 0, for the other ranks to return too."""
 
     result: Any
 
 
 @frozen
 class RankFailed:
-    """A process could not roll its share."""
+    """A rank could not roll out its share; `text` says why."""
 
     text: str
 
 
 class Ranks:
-    """The processes of a run, as the launcher numbered them."""
+    """The processes of a run, as the launcher numbered them, and the messages between them."""
 
     def __init__(self, timeout: float) -> None:
-        """Meet the other processes. `timeout`: seconds that they wait for each other; past it the run stops."""
+        """Connect to the other ranks. `timeout`: seconds that ranks wait for each other; past it the run stops."""
         import torch
         from torch import distributed
 
@@ -78,7 +97,7 @@ class Ranks:
                 f"(see what it said), or process_timeout is too short"
             ) from error
         self.begun = False
-        """Whether the first process has told the others what they take part in."""
+        """Whether rank 0 has broadcast `RunStarted`."""
         self._group: Any = distributed.new_group(backend="gloo", timeout=wait)
 
     @property
@@ -86,11 +105,11 @@ class Ranks:
         return self.rank == 0
 
     def share(self, rows: int) -> range:
-        """The rows that this process rolls: a run of neighbours, so that rollouts of one task mostly share their prompt's prefill."""
+        """The rows that this rank rolls out: neighbours, so that rollouts of one task mostly share their prompt's prefill."""
         return range(rows * self.rank // self.size, rows * (self.rank + 1) // self.size)
 
     def broadcast(self, message: Any = None) -> Any:
-        """The first process's message, in every process."""
+        """Send rank 0's message to every rank; returns it on each of them."""
         from torch import distributed
 
         box = [message]
@@ -98,7 +117,7 @@ class Ranks:
         return box[0]
 
     def gather(self, part: Any) -> list[Any]:
-        """In the first process all parts, in the order of the processes; elsewhere nothing."""
+        """Collect each rank's part. Returns all parts in the order of ranks on rank 0, an empty list elsewhere."""
         from torch import distributed
 
         parts: list[Any] | None = [None] * self.size if self.is_first else None
@@ -107,9 +126,9 @@ class Ranks:
 
     @contextmanager
     def connected(self) -> Iterator[None]:
-        """One line for what an exchange raises when another process ended or does not answer. Leaves the group at the end.
+        """Raise one line when another rank ended or does not answer. Disconnects at the end.
 
-        After an error nothing is left in order: the others may be in an exchange of their own, and see the closed connection.
+        After an error it does not disconnect: the others may be waiting in an exchange of their own, and notice the closed connection.
         """
         try:
             yield
@@ -121,14 +140,14 @@ class Ranks:
         self.disconnect()
 
     def disconnect(self) -> None:
-        """Give up the connections in order: a process that still has them may be aborted when it ends."""
+        """Close the connections: a process that still holds them may be aborted when it ends."""
         from torch import distributed
 
         distributed.destroy_process_group()
 
 
 class DistributedRolloutRunner(RolloutRunner):
-    """Rolls out with every process of the run when it is the policy in training that acts; in the first process only."""
+    """Rolls out with every rank when the policy in training acts, with rank 0 alone for any other policy. Used on rank 0."""
 
     ranks: Ranks
     trainer: Trainer
@@ -142,7 +161,7 @@ class DistributedRolloutRunner(RolloutRunner):
         iteration: int,
         keep: Callable[[Task, Episode], None] | None = None,
     ) -> list[RolloutGroup]:
-        if policy is not self.trainer.policy() or keep is not None:  # what is to be kept is kept by one process
+        if policy is not self.trainer.policy() or keep is not None:  # `keep` needs the episodes, which stay in their processes
             return super().run(policy, tasks, count, sampling, iteration, keep)
         self.ranks.broadcast(RolloutRequest(tuple(tasks), count, sampling, iteration))
         mine = _attempt(lambda: self.part(policy, tasks, count, sampling, iteration, self.ranks.share(len(tasks) * count)))
@@ -157,13 +176,13 @@ class DistributedRolloutRunner(RolloutRunner):
 def _attempt(function: Callable[[], list[Trajectory]]) -> list[Trajectory] | RankFailed:
     try:
         return function()
-    except Exception as error:  # noqa: BLE001 - the first process raises it
-        return RankFailed(str(error) if isinstance(error, CoevolveError) else f"{type(error).__name__}: {error}")
+    except Exception as error:  # noqa: BLE001 - rank 0 raises it
+        return RankFailed(error_line(error, bare=(CoevolveError,)))
 
 
 @define
 class LeaderLoop:
-    """The loop as the first process's trainer sees it: what it gives goes to all processes."""
+    """The loop as rank 0's trainer sees it: broadcasts what each call returns."""
 
     loop: LoopState
     ranks: Ranks
@@ -187,14 +206,14 @@ class LeaderLoop:
         return due
 
     def commit(self, iteration: int, folder: Path) -> None:
-        self.ranks.gather(None)  # every process has written its files
+        self.ranks.gather(None)  # every rank has written its files
         self.loop.commit(iteration, folder)
         self.ranks.broadcast(RankResult(None))
 
 
 @define
 class FollowerLoop:
-    """The loop as the other processes' trainers see it."""
+    """The loop as the other ranks' trainers see it: returns what rank 0 broadcasts."""
 
     ranks: Ranks
     trainer: Trainer
@@ -215,7 +234,7 @@ class FollowerLoop:
         self.serve()
 
     def serve(self) -> Any:
-        """RolloutRequest what the first process asks for until it is done; its result."""
+        """Roll out what rank 0 requests, until it broadcasts a result; returns that."""
         while True:
             message = self.ranks.broadcast()
             if isinstance(message, RankResult):

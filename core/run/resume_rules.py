@@ -1,18 +1,13 @@
-"""What a resumed run may change, and when the change counts: a setting that its checkpoints do not allow is refused before anything is
-written, and config.toml is replaced, in one step, when the trainer has taken up its checkpoint."""
+"""Which settings a resume may change: one that the run's tasks or checkpoints depend on is refused before anything is written."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from attrs import define
-
-from ..contracts import LoopState, Policy
 from ..errors import UserError
-from ..model import RolloutGroup
-from ..optional import HasFixed
+from ..optional import HasFixedOptions
 from ..registry import Registry
 from ..settings.config import Config, dump_toml
 
@@ -22,13 +17,13 @@ FIXED = {
     "train_split": "the initial tasks are drawn already",
     "evaluation.split": "the tasks were kept apart from this one",
 }
-"""Settings that hold for a whole run, with the reason."""
+"""Settings that a resume cannot change, each with the reason."""
 NAMED = {"environment": "the tasks are this one's", "trainer": "the checkpoints are this one's"}
-"""Components that hold for a whole run."""
+"""Components that a resume cannot change, each with the reason."""
 
 
 def check_changes(before: Config, now: Config, registry: Registry, folder: Path) -> None:
-    """UserError for a setting of the run in `folder` that `now` changes and its tasks or checkpoints do not allow."""
+    """UserError for a setting that differs between `before` and `now` and that the run in `folder` cannot change any more."""
     for key, old, new, why in _fixed(before, now, registry):
         if old != new:
             again = f"coevolve run --config {folder / 'config.toml'} --set {key}=... --out OTHER"
@@ -45,9 +40,9 @@ def _fixed(before: Config, now: Config, registry: Registry) -> Iterator[tuple[st
     for kind in ("environment", "policy", "trainer"):
         old, new = getattr(before, kind), getattr(now, kind)
         component: Any = registry.component(kind, new.name)
-        for option in component.fixed if isinstance(component, HasFixed) else ():
-            if hasattr(old.options, option):  # of another component by now it need not
-                yield f"{kind}.{option}", getattr(old.options, option), getattr(new.options, option), "the run so far hangs on it"
+        for option in component.fixed_options if isinstance(component, HasFixedOptions) else ():
+            if hasattr(old.options, option):  # another component may lack it
+                yield f"{kind}.{option}", getattr(old.options, option), getattr(new.options, option), "the run so far depends on it"
 
 
 def write_config(config: Config, folder: Path) -> None:
@@ -55,35 +50,3 @@ def write_config(config: Config, folder: Path) -> None:
     file, made = folder / "config.toml", folder / "config.toml.new"
     made.write_text(dump_toml(config))
     os.replace(made, file)
-
-
-@define
-class Entered:
-    """The loop as the trainer sees it; `taken_up` is called before the first rollout: what the trainer loads is loaded by then."""
-
-    loop: LoopState
-    taken_up: Callable[[], None]
-    _entered: bool = False
-
-    @property
-    def iteration(self) -> int:
-        return self.loop.iteration
-
-    @property
-    def steps(self) -> int:
-        return self.loop.steps
-
-    def enter(self) -> None:
-        if not self._entered:
-            self.taken_up()
-            self._entered = True
-
-    def rollout(self, policy: Policy, iteration: int) -> list[RolloutGroup]:
-        self.enter()
-        return self.loop.rollout(policy, iteration)
-
-    def finish_iteration(self, iteration: int, metrics: dict[str, float]) -> bool:
-        return self.loop.finish_iteration(iteration, metrics)
-
-    def commit(self, iteration: int, folder: Path) -> None:
-        self.loop.commit(iteration, folder)

@@ -21,7 +21,7 @@ from attrs.validators import and_, ge, gt, le, lt, min_len
 
 from ..errors import UserError
 from ..registry import Registry
-from ..rollouts.resting_tasks import Retirement
+from .retirement import Retirement
 from .sources import ABSENT, MANY, ONE, SettingSource, merge, recipes, setting_sources, source_of
 from .toml_to_attrs import NONE, SettingError, describe, plain, structure, unknown_key
 
@@ -115,8 +115,11 @@ class Config:
     replay: str = ""
     """Folder of a run whose teacher traffic answers this one's requests: no network, no cost; the other settings must be that run's."""
     retirement: Retirement = Factory(Retirement)
+    """When tasks rest."""
     evaluation: Evaluation = Evaluation()
+    """When and on what the held-out success is measured."""
     plugins: PluginChoice = PluginChoice()
+    """Which plugins are loaded."""
     environment: Chosen
     """Where tasks are carried out."""
     policy: Chosen

@@ -1,60 +1,58 @@
-"""The environment as the loop sees it when workers do its work: the same contract, each call carried out elsewhere.
+"""The environment as core sees it when workers do its work: the same contract, each call carried out by a worker.
 
-Episodes are functions of their task and the texts so far, so one whose worker was lost is opened again and led there; nobody notices.
+Episodes are functions of their task and the texts so far. An episode whose worker was lost is opened again on another worker, which replays
+the texts; the trajectory stays the same.
 """
 
 import itertools
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from types import TracebackType
-from typing import Any, ClassVar, cast
-
-import attrs
+from typing import Any, cast
 
 from ..contracts import Environment, Executor
-from ..errors import UserError, WorkerLost
-from ..model import Action, Description, Message, Observation, Step, Task, TaskKeys, Trajectory
+from ..errors import UserError, WorkerLost, boundary
+from ..isolation.checked_environment import EnvironmentStandIn, EpisodeStandIn, checked
+from ..model import Observation, Task
 from ..registry import Registry
-from ..rollouts.runner import RolloutLimits
 from ..settings.config import Config
 from .worker_pool import Placement, RaisedOnWorker, WorkerPool, WorkerSlot
 from .worker_server import Opened, PickledEnvironment
 
 NUMBERS = itertools.count()
-"""Of episodes and snapshots in this process."""
+"""Numbers of episodes and snapshots in this process."""
+CONSTANT = ("splits", "tasks", "describe")
+"""Methods whose results are fetched once: they are the same each time."""
 AHEAD = 2
-"""Threads a worker: while it answers one of them, the next has its request ready."""
+"""Threads a worker: while the worker answers one thread, the next one has its request ready."""
 
 
 class SnapshotHandle:
-    """A snapshot: what leads to it, and where a worker keeps it."""
+    """A snapshot of a remote episode: the texts that lead to it, and the worker's number for it. The state itself stays on the worker."""
 
     def __init__(self, texts: tuple[str, ...]) -> None:
         self.number, self.texts = next(NUMBERS), texts
-        self.kept_under: int | None = None
-        """The number that the episode had then; under another one its worker knows nothing of this."""
+        self.episode_number: int | None = None
+        """The episode's number when the snapshot was taken; an episode that was opened again has another one, and no snapshots."""
 
 
-class RemoteEpisode:
-    """An Episode that lives on a worker."""
+class RemoteEpisode(EpisodeStandIn):
+    """An episode that lives on a worker."""
 
     def __init__(self, pool: WorkerPool, task: Task) -> None:
         self._pool, self._task = pool, task
         self._number = -1
-        """Another one each time that it is opened."""
+        """A new one each time that it is opened."""
         self._texts: list[str] = []
         self._placement: Placement | None = None
         self._dropped: list[int] = []
-        self.messages: Sequence[Message] = ()
-        self.tools: Sequence[dict[str, Any]] | None = None
-        self._visit(lambda slot: None)
+        self._with_worker(lambda slot: None)
 
-    def _visit(self, then: Callable[[WorkerSlot], Any]) -> Any:
-        """Ask the worker where the episode is open; open it there first if it is not."""
+    def _with_worker(self, then: Callable[[WorkerSlot], Any]) -> Any:
+        """`then(slot)` with the worker on which the episode is open; opens it first where it is not."""
 
         def visit(slot: WorkerSlot) -> Any:
-            if self._placement is None or not (self._placement.taken and self._placement.slot is slot):
+            if self._placement is None or not (self._placement.valid and self._placement.slot is slot):
                 self._open(slot)
             return then(slot)
 
@@ -66,129 +64,86 @@ class RemoteEpisode:
         opened: Opened = slot.ask("open", number, self._task, texts, before, timeout=timeout)
         self._number = number
         self.messages, self.tools = opened.messages, opened.tools
-        if opened.metrics:
-            self.metrics = self._metrics
+        self._offer(opened.optional)
         with self._pool.changed:
-            if self._placement is None or not self._placement.taken:
+            if self._placement is None or not self._placement.valid:
                 slot.load += 1
             self._placement = Placement(slot, slot.generation)
 
-    def _metrics(self) -> Mapping[str, float]:
-        """optional.HasMetrics, for an episode that has it."""
-        return cast(Mapping[str, float], self._ask("metrics"))
-
-    def _ask(self, method: str, *arguments: Any) -> Any:
-        return self._visit(lambda slot: slot.ask("episode", self._number, method, arguments))
+    def _forward(self, method: str, *arguments: Any) -> Any:
+        return self._with_worker(lambda slot: slot.ask("episode", self._number, method, arguments))
 
     def step(self, text: str) -> Observation:
-        seen = self._ask("step", text)
+        seen: Observation = self._forward("step", text)
         self._texts.append(text)
-        return cast(Observation, seen)
-
-    def score(self) -> float:
-        return cast(float, self._ask("score"))
-
-    def state(self) -> str:
-        return cast(str, self._ask("state"))
+        return seen
 
     def snapshot(self) -> SnapshotHandle:
-        mark, dropped = SnapshotHandle(tuple(self._texts)), tuple(self._dropped)
+        handle, dropped = SnapshotHandle(tuple(self._texts)), tuple(self._dropped)
 
         def visit(slot: WorkerSlot) -> None:
-            slot.ask("snapshot", self._number, mark.number, dropped)
-            mark.kept_under = self._number
+            slot.ask("snapshot", self._number, handle.number, dropped)
+            handle.episode_number = self._number
 
-        self._visit(visit)
+        self._with_worker(visit)
         del self._dropped[: len(dropped)]
-        weakref.finalize(mark, self._dropped.append, mark.number).atexit = False
-        return mark
+        weakref.finalize(handle, self._dropped.append, handle.number).atexit = False
+        return handle
 
     def restore(self, snapshot: SnapshotHandle) -> None:
-        self._texts = list(snapshot.texts)  # from now on it stands here: should its worker be lost, this is what it is led to again
+        self._texts = list(snapshot.texts)  # what is replayed from now on, should its worker be lost
 
         def visit(slot: WorkerSlot) -> None:
-            if snapshot.kept_under == self._number:
+            if snapshot.episode_number == self._number:
                 slot.ask("restore", self._number, snapshot.number)
             else:  # the snapshot was lost with its worker
                 self._open(slot)
 
-        self._visit(visit)
+        self._with_worker(visit)
 
     def close(self) -> None:
         placement, self._placement = self._placement, None
-        if placement is None or not placement.taken:
+        if placement is None or not placement.valid:
             return  # it ended with its worker
         with placement.slot.lock, suppress(WorkerLost):
-            if placement.taken:
+            if placement.valid:
                 with self._pool.changed:
                     placement.slot.load -= 1
                 placement.slot.ask("close", self._number)
 
-    def __enter__(self) -> "RemoteEpisode":
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-
-class RemoteEnvironment:
-    """An Environment whose calls are carried out by a pool."""
-
-    name: ClassVar[str]
-    Options: ClassVar[type[Any]] = object
+class RemoteEnvironment(EnvironmentStandIn):
+    """An environment whose calls are carried out by a pool of workers, which check the returned values."""
 
     def __init__(self, name: str, pool: WorkerPool, tasks_timeout: float = 0.0) -> None:
-        self.name = name  # type: ignore[misc]  # that of the environment on the workers
         self.pool, self._tasks_timeout = pool, tasks_timeout
-        self._told: dict[tuple[str, ...], Any] = {}
-        for method in pool.hello().optional:
-            setattr(self, method, self._optional(method))
+        self._fetched: dict[tuple[Any, ...], Any] = {}
+        super().__init__(name, pool.hello().optional)
 
-    def _optional(self, method: str) -> Callable[..., Any]:
-        return lambda *arguments: self.pool.any(method, *arguments)
-
-    def _once(self, *call: str, timeout: float = 0.0) -> Any:
-        """What is the same each time is fetched once."""
-        if call not in self._told:
-            self._told[call] = self.pool.any(*call, timeout=timeout)
-        return self._told[call]
-
-    def splits(self) -> tuple[str, ...]:
-        return cast(tuple[str, ...], self._once("splits", timeout=self._tasks_timeout))
-
-    def tasks(self, split: str) -> Sequence[Task]:
-        return cast(Sequence[Task], self._once("tasks", split, timeout=self._tasks_timeout))
+    def _forward(self, method: str, *arguments: Any, **named: Any) -> Any:
+        if method not in CONSTANT:
+            return self.pool.call_environment(method, *arguments, **named)
+        if (method, *arguments) not in self._fetched:
+            timeout = self._tasks_timeout if method in ("splits", "tasks") else 0.0
+            self._fetched[method, *arguments] = self.pool.call_environment(method, *arguments, timeout=timeout)
+        return self._fetched[method, *arguments]
 
     def open(self, task: Task) -> Any:
         return RemoteEpisode(self.pool, task)
 
-    def describe(self) -> Description:
-        return cast(Description, self._once("describe"))
-
-    def patterns(self, trajectory: Trajectory) -> tuple[str, ...]:
-        return cast(tuple[str, ...], self.pool.any("patterns", trajectory))
-
-    def script(self, actions: Sequence[Action]) -> tuple[str, ...]:
-        return cast(tuple[str, ...], self.pool.any("script", actions))
-
-    def compose(self, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
-        return cast(Task | None, self.pool.any("compose", start, steps, task_id, query))
-
-    def keys(self, task: Task) -> TaskKeys:
-        return cast(TaskKeys, self.pool.any("keys", task))
-
 
 @contextmanager
 def placed_environment(config: Config, registry: Registry) -> Iterator[Environment]:
-    """The configured environment, its work done where the configured executor says; afterwards no worker is left."""
+    """The configured environment, run where the configured executor runs it; afterwards no worker is left."""
     component: Any = registry.component("environment", config.environment.name)
+    splits = tuple(dict.fromkeys((config.train_split, config.evaluation.split)))
     if config.executor is None:
-        yield component(config.environment.options)
+        yield checked(component(config.environment.options), splits)
         return
     executor: Executor = registry.make("executor", config.executor)
     pool: WorkerPool | None = None
     try:
-        source = PickledEnvironment.of(component, config.environment.options)
+        source = PickledEnvironment.of(component, config.environment.options, splits)
         pool = WorkerPool(executor, executor.open(), source, config.step_timeout)
         yield cast(Environment, _connected(config, pool))
     finally:
@@ -199,24 +154,24 @@ def placed_environment(config: Config, registry: Registry) -> Iterator[Environme
 
 
 def _connected(config: Config, pool: WorkerPool) -> RemoteEnvironment:
-    """The environment, once a worker has made it."""
+    """The environment, as soon as the first worker has made it."""
     name = config.environment.name
-    try:
+    with boundary(
+        UserError,
+        f"environment {name!r} cannot be made in a worker of executor {pool.executor.name!r}",
+        catch=RaisedOnWorker,
+        fix="mend the environment, or see with executor.name=threads where it fails",
+    ):
         return RemoteEnvironment(name, pool, config.tasks_timeout)
-    except RaisedOnWorker as error:
-        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        fix = "mend the environment, or see with executor.name=threads where it fails"
-        raise UserError(f"environment {name!r} cannot be made in a worker of executor {pool.executor.name!r} ({why}): {fix}") from error
 
 
-def worker_limits(environment: Environment, limits: RolloutLimits) -> RolloutLimits:
-    """`limits` with threads and deadlines that fit where the environment's work is done: workers keep their own, shorter deadlines."""
+def worker_limits(environment: Environment) -> tuple[float, int] | None:
+    """Seconds that no call can pass and threads that keep all workers busy; None where the environment runs in this process."""
     if not isinstance(environment, RemoteEnvironment):
-        return limits
-    pool = environment.pool
-    return attrs.evolve(limits, timeout=pool.longest, workers=max(limits.workers, AHEAD * len(pool.slots)))
+        return None
+    return environment.pool.longest, AHEAD * len(environment.pool.slots)
 
 
 def lost_workers(environment: Environment) -> list[str]:
     """Why workers were lost since this was asked last."""
-    return environment.pool.lost() if isinstance(environment, RemoteEnvironment) else []
+    return environment.pool.take_lost() if isinstance(environment, RemoteEnvironment) else []

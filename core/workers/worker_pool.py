@@ -1,4 +1,4 @@
-"""The near end of an executor: its workers, who is asked what, and what happens when one of them is lost.
+"""The pool of an executor's workers: which worker gets a call, and what happens when a worker is lost.
 
 An episode lives on one worker. A worker that dies, or that is stopped because it passed a deadline, is replaced; its episodes are opened
 again on workers that are ready, from their tasks and the texts so far. The call that was under way is repeated at most
@@ -15,24 +15,24 @@ from attrs import frozen
 
 from ..contracts import EnvironmentSource, Executor, Worker, WorkerSettings
 from ..errors import InfrastructureFault, WorkerLost
-from .worker_server import OURS, Hello
+from .worker_server import OWN_ERRORS, Hello
 
 T = TypeVar("T")
 GRACE = 10.0
-"""Seconds that a worker has to end by itself."""
+"""Seconds that a worker has to end by itself before it is killed."""
 
 
 class RaisedOnWorker(Exception):
-    """Base of the classes that stand for what an environment raised on a worker; they carry the original class's name."""
+    """Base of the classes that stand for errors raised on a worker; each has the name of the original class."""
 
 
 def unpack(reply: bytes) -> Any:
-    """The value in an answer; raises what was raised on the worker, with the traceback from there as a note."""
+    """The value in an answer. Raises the error that the answer holds, with the worker's traceback as a note."""
     done, found = pickle.loads(reply)  # written by worker_server.py in a worker that this program started
     if done:
         return found
     name, text, trace = found
-    error = OURS[name](text) if name in OURS else type(name, (RaisedOnWorker,), {})(text)
+    error = OWN_ERRORS[name](text) if name in OWN_ERRORS else type(name, (RaisedOnWorker,), {})(text)
     if trace:
         error.add_note(f"On the worker:\n{trace}")
     raise error
@@ -40,40 +40,40 @@ def unpack(reply: bytes) -> Any:
 
 @frozen
 class Placement:
-    """Where an episode lives: a slot, and which of its workers, counted from 1."""
+    """Where an episode lives: a slot, and the generation of its worker, counted from 1."""
 
     slot: "WorkerSlot"
     generation: int
 
     @property
-    def taken(self) -> bool:
-        """Whether that worker is still there."""
+    def valid(self) -> bool:
+        """Whether that worker is still running."""
         return self.slot.ready and self.slot.generation == self.generation
 
 
 class WorkerSlot:
-    """The place of one worker, and of its successors."""
+    """The place of one worker and of those that replace it."""
 
     def __init__(self, pool: "WorkerPool") -> None:
         self._pool = pool
         self.lock = threading.Lock()
-        """Held while the worker is asked."""
+        """Held while the worker answers a request."""
         self.ready = False
         self.generation = 0
         self.load = 0
-        """Episodes that live here, and calls under way."""
+        """Number of episodes that live here and of calls under way."""
         self.hello: Hello
         self.failure: Exception | None = None
-        """Why there will be no worker here any more."""
+        """Why no worker will be started here any more."""
         self._worker: Worker | None = None
         self._starting: threading.Thread | None = None
 
     def start(self) -> None:
-        """Bring a worker up, in a thread of its own."""
-        self._starting = threading.Thread(target=self._bring_up, daemon=True, name="coevolve-worker-start")
+        """Start a worker, in a thread of its own."""
+        self._starting = threading.Thread(target=self._start_worker, daemon=True, name="coevolve-worker-start")
         self._starting.start()
 
-    def _bring_up(self) -> None:
+    def _start_worker(self) -> None:
         pool, reason = self._pool, ""
         for _ in range(1 + pool.settings.retries):
             try:
@@ -87,8 +87,8 @@ class WorkerSlot:
                 self._end(0)
                 if pool.closed:
                     return
-                pool.tell(reason)
-            except Exception as error:  # noqa: BLE001 - of the environment or the executor; whoever calls gets it
+                pool.add_lost(reason)
+            except Exception as error:  # noqa: BLE001 - of the environment or the executor; raised in the next call
                 self._end(0)
                 self._fail(error)
                 return
@@ -105,9 +105,9 @@ class WorkerSlot:
             self._pool.changed.notify_all()
 
     def ask(self, method: str, *arguments: Any, timeout: float = 0.0) -> Any:
-        """The worker's answer within `timeout` seconds (0: those of a call). The caller holds `lock`.
+        """The worker's answer within `timeout` seconds (0: the pool's `timeout`). The caller holds `lock`.
 
-        WorkerLost when the worker is gone. One that passes the deadline is stopped: there is no other way to end what it does.
+        Raises WorkerLost when the worker is gone. A worker that passes the deadline is stopped: nothing else can end its call.
         """
         seconds = timeout or self._pool.timeout
         assert self._worker is not None
@@ -116,7 +116,7 @@ class WorkerSlot:
         except TimeoutError:
             self._lose(f"stopped after {seconds:g} s without an answer")
             raise InfrastructureFault(f"no answer within {seconds:g} s") from None
-        except BaseException as error:  # when it was interrupted, the answer may still come, to the wrong question
+        except BaseException as error:  # after an interrupt a late answer would be taken for that of the next request
             self._lose(str(error) or type(error).__name__)
             raise
         return unpack(reply)
@@ -126,7 +126,7 @@ class WorkerSlot:
             self.ready, self.load = False, 0
         self._end(0)
         if not self._pool.closed:
-            self._pool.tell(reason)
+            self._pool.add_lost(reason)
             self.start()
 
     def _end(self, grace: float) -> None:
@@ -135,7 +135,7 @@ class WorkerSlot:
             worker.stop(grace)
 
     def close(self) -> None:
-        """End the worker, politely unless it is busy or only starts; wait for the end of what starts it."""
+        """End the worker: with a grace when it is idle, else by force. Waits for the thread that starts it."""
         if self.lock.acquire(blocking=False):
             try:
                 self._end(GRACE if self.ready else 0)
@@ -148,16 +148,16 @@ class WorkerSlot:
 
 
 class WorkerPool:
-    """The workers of one environment. `timeout`: seconds for one call of the environment."""
+    """The workers of one environment. `timeout`: seconds for one call of the environment. Thread-safe."""
 
     def __init__(self, executor: Executor, settings: WorkerSettings, source: EnvironmentSource, timeout: float) -> None:
         self.executor, self.settings, self.source, self.timeout = executor, settings, source, timeout
         self.changed = threading.Condition()
         self.closed = False
-        self.patience = (1 + settings.retries) * (settings.start_timeout + 2 * timeout)
-        """Seconds after which a call is given up, whatever happened to it: its own tries and waiting for workers."""
+        self.call_timeout = (1 + settings.retries) * (settings.start_timeout + 2 * timeout)
+        """Seconds for a call with all its repetitions and all its waiting for workers; past them it is an InfrastructureFault."""
         self.replay_timeout = settings.start_timeout + timeout
-        """Seconds for opening an episode again at the point that it had reached."""
+        """Seconds for opening an episode again and replaying its texts."""
         self._lost: list[str] = []
         self.slots = tuple(WorkerSlot(self) for _ in range(settings.workers))
         for slot in self.slots:
@@ -165,37 +165,40 @@ class WorkerPool:
 
     @property
     def longest(self) -> float:
-        """Seconds that no call can pass: for a watch from outside."""
-        return self.patience + self.replay_timeout + 2 * self.timeout
+        """Upper bound, in seconds, of every call: a deadline outside of the pool must be longer."""
+        return self.call_timeout + self.replay_timeout + 2 * self.timeout
 
     def call(self, visit: Callable[[WorkerSlot], T], placement: Callable[[], Placement | None] = lambda: None) -> T:
-        """Let `visit` ask a worker, that in `placement` if it is still there; again with another one when it is lost meanwhile."""
-        until, lost = time.monotonic() + self.patience, 0
+        """`visit(slot)` with the slot in `placement` while its worker runs, else with the least busy one; again when the worker is lost.
+
+        Raises InfrastructureFault after `retries` repetitions or `call_timeout` seconds, and what `visit` raises.
+        """
+        until, losses = time.monotonic() + self.call_timeout, 0
         while True:
             at = placement()
-            slot = at.slot if at is not None and at.taken else self._pick(until)
+            slot = at.slot if at is not None and at.valid else self._pick(until)
             generation = slot.generation
             if not slot.lock.acquire(timeout=max(0.0, until - time.monotonic())):
-                raise InfrastructureFault(f"no environment worker had time within {self.patience:g} s")
+                raise InfrastructureFault(f"no environment worker had time within {self.call_timeout:g} s")
             try:
                 if not (slot.ready and slot.generation == generation):
-                    continue  # lost while this call waited: it is not to blame
+                    continue  # lost while this call was queued: this uses up no retry
                 return visit(slot)
             except WorkerLost as error:
-                lost += 1
-                if lost > self.settings.retries or self.closed:
-                    raise InfrastructureFault(f"{lost} environment workers were lost in this call; the last: {error}") from error
+                losses += 1
+                if losses > self.settings.retries or self.closed:
+                    raise InfrastructureFault(f"{losses} environment workers were lost in this call; the last: {error}") from error
             finally:
                 slot.lock.release()
 
-    def any(self, method: str, *arguments: Any, timeout: float = 0.0) -> Any:
-        """A call of the environment itself, by whichever worker has least to do; `timeout` as in `WorkerSlot.ask`."""
+    def call_environment(self, method: str, *arguments: Any, timeout: float = 0.0, **named: Any) -> Any:
+        """Call a method of the environment itself on the least busy worker; `timeout` as in `WorkerSlot.ask`."""
 
         def visit(slot: WorkerSlot) -> Any:
             with self.changed:
                 slot.load += 1
             try:
-                return slot.ask("environment", method, arguments, timeout=timeout)
+                return slot.ask("environment", method, arguments, named, timeout=timeout)
             finally:
                 with self.changed:
                     slot.load = max(0, slot.load - 1)
@@ -203,15 +206,15 @@ class WorkerPool:
         return self.call(visit)
 
     def hello(self) -> Hello:
-        """What the first worker that is ready says of itself."""
-        return self._pick(time.monotonic() + self.patience).hello
+        """The first answer of a worker; waits for the first one that is ready."""
+        return self._pick(time.monotonic() + self.call_timeout).hello
 
     def _pick(self, until: float) -> WorkerSlot:
-        """The ready slot with least to do; waits for one until `until`."""
+        """The least busy slot that is ready; waits for one until `until` on the monotonic clock."""
         with self.changed:
             while True:
                 if self.closed:
-                    raise InfrastructureFault("the environment's workers were ended")
+                    raise InfrastructureFault("the environment's workers were stopped")
                 if ready := [slot for slot in self.slots if slot.ready]:
                     return min(ready, key=lambda slot: slot.load)
                 failures = [slot.failure for slot in self.slots if slot.failure]
@@ -219,22 +222,22 @@ class WorkerPool:
                     raise failures[0]
                 left = until - time.monotonic()
                 if left <= 0:
-                    raise InfrastructureFault(f"no environment worker was ready within {self.patience:g} s")
+                    raise InfrastructureFault(f"no environment worker was ready within {self.call_timeout:g} s")
                 self.changed.wait(left)
 
-    def tell(self, reason: str) -> None:
-        """Count a worker that was lost."""
+    def add_lost(self, reason: str) -> None:
+        """Note why a worker was lost."""
         with self.changed:
             self._lost.append(reason)
 
-    def lost(self) -> list[str]:
-        """Why workers were lost since this was asked last, one text each."""
+    def take_lost(self) -> list[str]:
+        """Why workers were lost since the last call of this, one text each."""
         with self.changed:
             found, self._lost = self._lost, []
         return found
 
     def close(self) -> None:
-        """End all workers; calls under way fail."""
+        """End all workers and the executor; calls under way fail. Harmless a second time."""
         with self.changed:
             if self.closed:
                 return

@@ -1,7 +1,7 @@
-"""New tasks out of executed steps, and what makes two tasks the same. The engine carries out everything here; nothing is guessed.
+"""New tasks from executed steps, and the keys that identify a task. The engine executes everything here; nothing is guessed.
 
 A synthesized task's payload holds all that the engine needs: the task that it begins as, the code that solves it, and the reference (the
-canonical diff and the answer) that the code came to in a fresh world.
+canonical diff and the answer) that the code led to in a fresh world.
 """
 
 import hashlib
@@ -14,21 +14,21 @@ from attrs import frozen
 
 from coevolve import Action, Origin, Step, Task, TaskKeys
 
-from .client import WorldEnded
+from .connection import WorldEnded
 from .engine.canonical import text_of
 from .reference import gold_blocks
 from .script import COMPLETE, EXECUTE, REFERENCE, Calls
 from .wording import answer_in, asks, wishes
 
 _OWN = ("supervisor.show_profile", "supervisor.show_account_passwords", "supervisor.show_active_task", COMPLETE)
-"""Calls that say who one is or that one is done; which way to the goal they do not tell."""
+"""Calls about the user or the end of the task; they are not part of the way to the goal."""
 
 
-class Worlds(Protocol):
-    """What is needed of the worlds: code carried out from a task's beginning, in a world of its own."""
+class RunsCode(Protocol):
+    """The part of the world pool that is needed here: it executes code from a task's beginning, in a world of its own."""
 
     root: Path
-    """Where the engine's data is."""
+    """The data root."""
 
     def trace(self, task: Task, code: list[str]) -> dict[str, Any]:
         """See `engine/synthesize.py`: ok, error, completed, status, answer, diff, calls, user."""
@@ -36,7 +36,7 @@ class Worlds(Protocol):
 
 @frozen
 class Reference:
-    """What code came to."""
+    """What code led to in a fresh world."""
 
     diff: Mapping[str, Any]
     answer: Any
@@ -46,7 +46,7 @@ class Reference:
 
     @property
     def done(self) -> list[tuple[str, Mapping[str, Any]]]:
-        """The calls that succeeded and lead somewhere, in order."""
+        """The successful calls in order, without those that are not part of the way to the goal."""
         return [(name, arguments) for name, arguments, status, _ in self.calls if status == 200 and not _aside(name)]
 
 
@@ -58,7 +58,7 @@ def start_of(task: Task) -> str:
 def beginning(root: Path, task: Task) -> str:
     """A digest of the world that a task begins in: whose it is, when, and what its databases hold beyond the common ones.
 
-    The instruction is no part of it. LookupError when the data has no such task.
+    The instruction is not part of it. Raises LookupError when the data has no such task.
     """
     folder = root / "data" / "tasks" / start_of(task)
     try:
@@ -74,12 +74,12 @@ def _file_digest(file: Path) -> str:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def compose(worlds: Worlds, calls: Calls, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
+def compose(worlds: RunsCode, calls: Calls, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
     """The task that begins as `start` does and is solved by what the steps did.
 
-    Steps that do not end with `complete_task` get an ending: none is needed where something was changed; where nothing was, and no
-    `query` says what is asked, the last lookup is asked for. None when the code fails, when the task does not end as a success, when it
-    has neither an effect nor an answer, and when there is no way to word it.
+    Steps that do not end with `complete_task` get an ending: a plain one when something was changed; otherwise, without a `query`, the
+    task asks for a field of the last lookup. Returns None when the code fails, when the task does not end as a success, when it has
+    neither an effect nor an answer, and when it cannot be worded.
     """
     actions = actions_of(steps, calls)
     if not actions:
@@ -117,7 +117,7 @@ def compose(worlds: Worlds, calls: Calls, start: Task, steps: Sequence[Step], ta
 def actions_of(steps: Sequence[Step], calls: Calls) -> list[Action]:
     """The actions behind steps: each block of code, and each API call that was not made by one of them.
 
-    A step that failed did nothing that can be counted on, so it is left out; so is what comes after the task was marked complete.
+    Steps that failed are left out, since they cannot be relied on; so are steps after the task was marked complete.
     """
     actions: list[Action] = []
     inner = 0
@@ -136,10 +136,10 @@ def actions_of(steps: Sequence[Step], calls: Calls) -> list[Action]:
     return actions
 
 
-def _carry_out(worlds: Worlds, calls: Calls, start: Task, actions: Sequence[Action]) -> dict[str, Any] | None:
+def _carry_out(worlds: RunsCode, calls: Calls, start: Task, actions: Sequence[Action]) -> dict[str, Any] | None:
     try:
         found = worlds.trace(start, list(calls.blocks(actions)))
-    except (ValueError, WorldEnded):  # no action of this environment, or code that ends its own world
+    except (ValueError, WorldEnded):  # an action that this environment does not have, or code that ends its own world
         return None
     return found if found["ok"] else None
 
@@ -182,20 +182,20 @@ def _aside(name: str) -> bool:
     return name in _OWN or name.startswith("api_docs.") or name.endswith((".login", ".logout"))
 
 
-def keys_of(worlds: Worlds, calls: Calls, task: Task) -> TaskKeys:
-    """Digests of what the solution did and came to in a fresh world, so that the keys of a held-out task tell nothing of it.
+def keys_of(worlds: RunsCode, calls: Calls, task: Task) -> TaskKeys:
+    """Digests of what the solution did and led to in a fresh world; digests, so that the keys of a held-out task reveal nothing of it.
 
     `actions`: the user and the successful calls, without those that log in, look up documents or mark the task complete. `end_state`: the
-    user, the canonical diff and the answer; where nothing was changed also what the lookups told, since "3" answers many questions.
+    user, the canonical diff and the answer; where nothing was changed also the lookups' answers, since "3" answers many questions.
     `family`: which APIs were called and which fields of which models were changed, whatever the values: the variants of a scenario have
     one family, and a task that copies a held-out scenario with other values has that scenario's.
     """
     found = worlds.trace(task, _solution(worlds.root, calls, task))
     reference = Reference(found["diff"], found["answer"], found["calls"], found["user"])
-    told = [] if reference.diff else sorted(text_of(call[3]) for call in reference.calls if call[2] == 200 and not _aside(call[0]))
+    lookups = [] if reference.diff else sorted(text_of(call[3]) for call in reference.calls if call[2] == 200 and not _aside(call[0]))
     return TaskKeys(
         actions=_digest([reference.user, [[name, dict(arguments)] for name, arguments in reference.done]]),
-        end_state=_digest([reference.user, reference.diff, spoken(reference.answer), told]),
+        end_state=_digest([reference.user, reference.diff, comparable_answer(reference.answer), lookups]),
         family=_digest([sorted({name for name, _ in reference.done}), _shape(reference.diff), reference.answer is None]),
     )
 
@@ -219,10 +219,10 @@ def _shape(diff: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def spoken(answer: Any) -> Any:
-    """An answer as the engine compares it: text stripped, in lower case, numbers with two decimals.
+def comparable_answer(answer: Any) -> Any:
+    """An answer as the engine compares it: text stripped and in lower case, numbers with two decimals.
 
-    >>> spoken(" Tide Tables "), spoken("3.0"), spoken(2.999)
+    >>> comparable_answer(" Tide Tables "), comparable_answer("3.0"), comparable_answer(2.999)
     ('tide tables', '3', '3')
     """
     if answer is None:

@@ -1,4 +1,4 @@
-"""The environment: AppWorld's tasks and splits, and what signals, synthesizers and validators ask of it."""
+"""The environment: AppWorld's tasks and splits, and what signals, synthesizers and validators need."""
 
 import json
 import re
@@ -15,16 +15,16 @@ from coevolve import SUCCESS, Action, Description, RolloutGroup, Step, Task, Tas
 
 from . import doctor as findings
 from . import home
-from .check import SPLITS, task_ids
 from .compose import compose, keys_of
+from .data_checks import SPLITS, task_ids
 from .episode import AppWorldEpisode
 from .leaderboard import Roll, leaderboard
-from .reference import SHOWN, gold_blocks
+from .reference import OPEN_SPLITS, gold_blocks
 from .script import Calls, completion
+from .server_process import engine_server
 from .setup import marker, setup
 from .tools import documents, tools
-from .worker import engine_worker
-from .worlds import Limits, Worlds
+from .world_pool import WorldLimits, WorldPool
 
 NAME = "appworld"
 SCORER = "1"
@@ -42,29 +42,29 @@ class AppWorldOptions:
     data: str = "auto"
     """Which data: "full" (the benchmark's), "tiny" (the small invented world), or "auto" (the benchmark's where it is set up)."""
     max_interactions: int = 50
-    """Turns of an episode, those without code too (the package's own default is 1000; published agents use about 50)."""
+    """Turns of an episode, including those without code (the package's own default is 1000; published agents use about 50)."""
     partial: bool = False
     """Reward attempts that fall short, up to 0.49, by the tests that doing nothing fails; only where nothing else was disturbed."""
     block_seconds: float = 10.0
     """Seconds of processor time for one block; then it is interrupted, and a second later its process is killed."""
     wall_seconds: float = 25.0
-    """Seconds of the clock for one block, for code that waits; keep it below the run's step_timeout (30)."""
+    """Seconds of wall clock for one block, for code that waits; keep it below the run's step_timeout (30)."""
     memory: int = 1024
     """MiB of address space that a world may take beyond what the warm engine has."""
     output_limit: int = 20_000
-    """Characters of a block's output that are shown."""
+    """Characters of a block's output that the agent sees."""
     max_worlds: int = 0
     """Worlds at once (0: as many as fit into half of the free memory at twice the databases' size each)."""
     kernel_guards: bool = True
-    """Confine worlds with Landlock and seccomp where the kernel has them; off, resource limits and a watch over processes are left."""
+    """Confine worlds with Landlock and seccomp where the kernel has them; else only by resource limits and a count of processes."""
 
 
 class AppWorld:
-    """AppWorld. Nothing is started before the first use."""
+    """AppWorld in its own engine, which is started at the first use. Thread-safe."""
 
     name: ClassVar[str] = NAME
     Options: ClassVar[type[Any]] = AppWorldOptions
-    fixed: ClassVar[tuple[str, ...]] = ("data", "max_interactions", "partial", "output_limit")
+    fixed_options: ClassVar[tuple[str, ...]] = ("data", "max_interactions", "partial", "output_limit")
 
     def __init__(self, options: AppWorldOptions) -> None:
         if options.data not in _DATA:
@@ -81,11 +81,11 @@ class AppWorld:
                 raise UserError(f"environment.appworld.{field}: give a number of at least {least}")
         self.options = options
         self._lock = threading.Lock()
-        self._worlds: Worlds | None = None
+        self._worlds: WorldPool | None = None
 
     @cached_property
     def kind(self) -> str:
-        """Which data is used."""
+        """Which data is used: "full" or "tiny". Raises UserError when it is not set up."""
         here = [kind for kind in home.KINDS if marker(home.root(kind)) is not None]
         if self.options.data != "auto" and self.options.data not in here:
             fix = "" if self.options.data == "tiny" else " --set data=download (or --set data=PATH)"
@@ -100,19 +100,20 @@ class AppWorld:
         return home.root(self.kind)
 
     @property
-    def worlds(self) -> Worlds:
+    def worlds(self) -> WorldPool:
         """All worlds of this environment; the engine is started with the first of them."""
         with self._lock:
             if self._worlds is None:
                 given = self.options
-                limits = Limits(
+                limits = WorldLimits(
                     given.block_seconds, given.wall_seconds, given.memory, given.output_limit, given.max_interactions, given.max_worlds
                 )
-                self._worlds = Worlds(engine_worker(self.root, given.kernel_guards), self.root, limits)
+                self._worlds = WorldPool(engine_server(self.root, given.kernel_guards), self.root, limits)
             return self._worlds
 
     @cached_property
     def calls(self) -> Calls:
+        """Calls of the documented APIs, from the data in use."""
         return Calls(documents(self.root))
 
     def splits(self) -> tuple[str, ...]:
@@ -122,8 +123,8 @@ class AppWorld:
         known = self.splits()
         if split not in known:
             raise UserError(f"AppWorld has no split {split!r} here{did_you_mean(split, known)}")
-        # Whoever asks for tasks will open some, and the engine may take longer to get ready than a call is given (step_timeout).
-        self.worlds.worker.connect().close()
+        # The caller will open some of the tasks, and the engine may take longer to get ready than the time limit of a call (step_timeout).
+        self.worlds.server.connect().close()
         return tuple(self._task(split, task_id) for task_id in task_ids(self.root, split))
 
     def _task(self, split: str, task_id: str) -> Task:
@@ -133,7 +134,7 @@ class AppWorld:
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise UserError(f"{file} cannot be read ({error}); run: coevolve env setup appworld") from error
         blocks = gold_blocks(self.root, task_id)
-        if split in SHOWN:
+        if split in OPEN_SPLITS:
             return Task(task_id, NAME, query, solution=tuple(Action("execute", {"code": block}) for block in blocks))
         return Task(task_id, NAME, query, solution=(Action("reference", {"task": task_id}),) if blocks else ())
 
@@ -147,7 +148,7 @@ class AppWorld:
         return Description(tools(self.root, self.calls.documents), _NOTES)
 
     def patterns(self, trajectory: Trajectory) -> tuple[str, ...]:
-        """`app.api:ok` or `:err` for each API that was called, once an episode; ids stand in arguments and are no part of it."""
+        """`app.api:ok` or `:err` for each API that was called, once an episode; ids are in the arguments, which are not part of it."""
         return tuple(dict.fromkeys(_pattern(step) for step in trajectory.steps if re.fullmatch(r"\w+\.\w+", step.action.name)))
 
     def script(self, actions: Sequence[Action]) -> tuple[str, ...]:
@@ -160,8 +161,10 @@ class AppWorld:
         return keys_of(self.worlds, self.calls, task)
 
     def aggregates(self, groups: Sequence[RolloutGroup]) -> dict[str, float]:
-        """Scenario goal completion over the scenarios all of whose tasks are in `groups`: a scenario counts when all of its tasks are done
-        in the same rollout. None of it where no scenario is whole."""
+        """Scenario goal completion over the scenarios all of whose tasks are in `groups`, and the number of these scenarios.
+
+        A scenario counts as done when all of its tasks are done in rollouts of the same number. Empty when no scenario is complete.
+        """
         wanted = _scenarios(task_id for split in self.splits() for task_id in task_ids(self.root, split))
         seen: dict[str, dict[str, Sequence[Trajectory]]] = defaultdict(dict)
         for group in groups:
@@ -174,7 +177,7 @@ class AppWorld:
         return {"scenario_goal_completion": sum(done) / len(done), "scenarios": float(len(whole))} if done else {}
 
     def provenance(self) -> Mapping[str, Any]:
-        """What a result must be shown with: results that differ in any of these are not comparable."""
+        """What a result must be reported with: results that differ in any of these are not comparable."""
         given = self.options
         return {
             "benchmark": "AppWorld" if self.kind == "full" else "a tiny invented world in AppWorld's engine (no benchmark)",
@@ -205,14 +208,9 @@ class AppWorld:
         return setup(settings)
 
     @classmethod
-    def doctor(cls) -> list[str]:
-        """Quick: looks at files only."""
-        return findings.doctor()
-
-    @classmethod
-    def examine(cls) -> list[str]:
-        """Thorough: runs the engine's own verification as well."""
-        return findings.examine()
+    def doctor(cls, thorough: bool = True) -> list[str]:
+        """Looks at files; the thorough examination runs the engine's own verification as well."""
+        return findings.examine() if thorough else findings.doctor()
 
 
 def _pattern(step: Step) -> str:

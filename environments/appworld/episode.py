@@ -1,4 +1,4 @@
-"""One attempt at one task: a block of code a turn, until it is marked as done, ends its world, or has no turn left.
+"""One attempt at one task: a block of code a turn, until the task is marked complete, the code ends its world, or no turn is left.
 
 The score is the engine's: 1 when all of its tests pass. With `partial`, an attempt that falls short gets up to PARTIAL for the tests that
 doing nothing fails, and nothing unless all tests that doing nothing passes still do: the bare share of tests would pay for doing nothing.
@@ -15,20 +15,20 @@ from attrs import evolve, frozen
 
 from coevolve import Action, InfrastructureFault, Message, Observation, Step, Task
 
-from .client import EngineError, WorldEnded
 from .compose import beginning
-from .protocol import NO_CODE, code_of, messages, shown
+from .connection import EngineError, WorldEnded
+from .protocol import NO_CODE, code_of, messages, output_message
 from .reference import resolved
 from .script import Calls, read_reference
-from .worlds import World, Worlds
+from .world_pool import WorldHandle, WorldPool
 
 PARTIAL = 0.49
-"""Ceiling of the reward of an attempt that is no success; below the score that counts as one."""
+"""Ceiling of the reward of an attempt that fails; below the score that counts as success."""
 
 
 @frozen
 class _Progress:
-    """What a snapshot holds."""
+    """The state of an episode beside its world; a snapshot is one of these."""
 
     blocks: tuple[str, ...] = ()
     turns: int = 0
@@ -38,16 +38,16 @@ class _Progress:
 
 
 class AppWorldEpisode:
-    """The world is opened with the episode; it may be parked meanwhile (worlds.py)."""
+    """An episode in a world of its own, which is opened now and may be parked in between (world_pool.py)."""
 
     tools: Sequence[dict[str, Any]] | None = None
 
-    def __init__(self, worlds: Worlds, task: Task, calls: Calls, partial: bool) -> None:
+    def __init__(self, worlds: WorldPool, task: Task, calls: Calls, partial: bool) -> None:
         self._worlds, self._task, self._calls, self._partial = worlds, task, calls, partial
         self._turns = worlds.limits.interactions
         self._at = _Progress()
         self._found: tuple[tuple[str, ...], dict[str, Any]] | None = None
-        self.world: World = worlds.open(task)
+        self.world: WorldHandle = worlds.open(task)
         about = {**self.world.about, "instruction": task.query}
         self.messages: Sequence[Message] = messages(about, self._turns)
 
@@ -66,17 +66,17 @@ class AppWorldEpisode:
             why = f"{error.reason}: {error}"
             self._at = evolve(self._at, blocks=(*self._at.blocks, given), done=True, ended=why)
             step = Step(Action("execute", {"code": code, "calls": 0}), why, None, why)
-            return Observation((shown(f"Execution failed: {error}"),), (step,), True, why)
+            return Observation((output_message(f"Execution failed: {error}"),), (step,), True, why)
         except EngineError as error:  # the code broke what executes it; the world is still there
             found = {"output": f"Execution failed. {error}", "error": str(error), "calls": [], "completed": False}
         self._at = evolve(self._at, blocks=(*self._at.blocks, given))
         if secret is not None:
             step = Step(Action("reference", {"task": secret}), "carried out", None, found["error"])
-            return self._end(Observation((shown("carried out"),), (step,), False), bool(found["completed"]))
-        return self._end(Observation((shown(found["output"]),), self._steps(code, found), False), bool(found["completed"]))
+            return self._end(Observation((output_message("carried out"),), (step,), False), bool(found["completed"]))
+        return self._end(Observation((output_message(found["output"]),), self._steps(code, found), False), bool(found["completed"]))
 
     def _end(self, seen: Observation, completed: bool) -> Observation:
-        """Whether the episode is over with this turn."""
+        """The observation, marked as the last one when the episode is over with this turn."""
         if completed:
             self._at = evolve(self._at, done=True)
             return evolve(seen, done=True)
@@ -96,30 +96,30 @@ class AppWorldEpisode:
         return (whole, *(_call(call, error is not None and call is calls[-1]) for call in calls))
 
     def score(self) -> float:
-        """The engine's evaluation of the world as it is; 0 when the code ended it, or left nothing that can be evaluated."""
+        """The engine's verdict on the world as it is, 0.0 or 1.0 (with `partial` also between); 0.0 when nothing is left to evaluate."""
         found = self._evaluation()
         if found["success"] is True:
             return 1.0
         return PARTIAL * progress(found) if self._partial else 0.0
 
     def metrics(self) -> dict[str, float]:
-        """Task goal completion, the share of the engine's tests that pass, and the share of what was to be done (all in [0, 1])."""
+        """Task goal completion, the share of the engine's tests that pass, and `progress`, all in [0, 1]."""
         found = self._evaluation()
         share = len(found["passes"]) / found["num_tests"] if found["num_tests"] else 0.0
         return {"task_goal_completion": float(found["success"] is True), "tests_passed": share, "progress": progress(found)}
 
     def evaluation(self) -> dict[str, Any]:
-        """The engine's report: which of its tests pass and fail, with reasons; these may hold reference values."""
+        """The engine's report: which of its tests pass and fail, with reasons, which may contain reference values."""
         return self._evaluation()
 
     def _evaluation(self) -> dict[str, Any]:
         if self._at.ended is not None:
             return _NOTHING_LEFT
         if self._found is None or self._found[0] != self._at.blocks:
-            self._found = (self._at.blocks, self._judged())
+            self._found = (self._at.blocks, self._evaluate())
         return self._found[1]
 
-    def _judged(self) -> dict[str, Any]:
+    def _evaluate(self) -> dict[str, Any]:
         for again in (True, False):
             try:
                 return self.world.score()
@@ -127,18 +127,19 @@ class AppWorldEpisode:
                 why = error
                 if again:
                     self.world.refresh()
-        # Not even a fresh replay can be evaluated. Where the untouched task can, the code is to blame.
+        # Even a fresh replay cannot be evaluated. When the untouched task can, the code is to blame.
         with AppWorldEpisode(self._worlds, self._task, self._calls, False) as untouched:
             try:
                 untouched.world.score()
             except (EngineError, WorldEnded) as error:
-                raise InfrastructureFault(f"{self._task.id} cannot be evaluated, untouched neither: {error}") from error
+                raise InfrastructureFault(f"{self._task.id} cannot be evaluated, even untouched: {error}") from error
         return {**_NOTHING_LEFT, "failures": [{"requirement": "the world can be evaluated", "trace": str(why), "label": "no_op_pass"}]}
 
     def export(self, folder: Path) -> None:
         """Write the engine's own files of this attempt into `folder`, as its leaderboard tools read them.
 
-        Of a world that its code ended, what it was before that block; of one that cannot be evaluated, the untouched one. Both fail.
+        For a world that its code ended, the files before that block; for one that cannot be evaluated, those of the untouched world. Both
+        fail the engine's evaluation.
         """
         if self._at.ended is not None:
             with AppWorldEpisode(self._worlds, self._task, self._calls, False) as before:
@@ -174,12 +175,12 @@ class AppWorldEpisode:
 
 
 NOTHING = "Execution successful."
-"""What the engine says of a block that printed nothing."""
+"""The engine's output for a block that printed nothing."""
 _NOTHING_LEFT: dict[str, Any] = {"success": False, "num_tests": 0, "passes": [], "failures": []}
 
 
 def _call(call: Sequence[Any], fatal: bool) -> Step:
-    """A recorded API call as a step; a refusal that the code dealt with is an answer like any other."""
+    """A recorded API call as a step; a refusal that the code handled is an answer like any other."""
     name, arguments, status, answer = call
     action = Action(name, arguments)
     if status == 200:
@@ -191,7 +192,7 @@ def _call(call: Sequence[Any], fatal: bool) -> Step:
 
 
 def progress(found: Mapping[str, Any]) -> float:
-    """Share of the tests that doing nothing fails which pass, if all tests that doing nothing passes do; else 0."""
+    """Share of passed tests among those that doing nothing fails; 0 unless all tests that doing nothing passes still pass."""
     if any(test["label"] != "no_op_fail" for test in found["failures"]):
         return 0.0
     passed = sum(test["label"] == "no_op_fail" for test in found["passes"])

@@ -1,4 +1,4 @@
-"""Where everything of AppWorld lies on the user's machine, and how the engine's Python is started."""
+"""Where AppWorld's files are on the user's machine, and the command line that starts the engine's Python."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ BOOT = (
 
 
 def home() -> Path:
-    """The folder in the user's cache. UserError where the engine could not work in it."""
+    """AppWorld's folder in the user's cache. Raises UserError when its path is one in which the engine cannot work."""
     folder = platformdirs.user_cache_path("coevolve") / "appworld"
     if "memory" in str(folder):
         raise UserError(
@@ -33,12 +33,12 @@ def home() -> Path:
 
 
 def python() -> Path:
-    """The engine's interpreter."""
+    """The path of the engine's interpreter; it need not be there."""
     return home() / "venv" / "bin" / "python"
 
 
 def root(kind: str) -> Path:
-    """The data root of a kind; the engine's `data` folder is in it."""
+    """The data root of a kind (KINDS); the engine's `data` folder is in it."""
     return home() / "roots" / kind
 
 

@@ -1,4 +1,4 @@
-"""The engine's ReAct-style protocol: the prompt, the one block of code of a turn, and what is shown of its execution."""
+"""The engine's ReAct-style protocol: the prompt, the one block of code of a turn, and the message with its output."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,14 +32,14 @@ the name, number or date); with status="fail" where it cannot be done. You have 
 
 
 def messages(about: Mapping[str, Any], turns: int) -> tuple[Message, ...]:
-    """The conversation's start; `about` is what the world says when it is opened."""
+    """The first messages of an episode of `turns` turns; `about` is the value of the server's `open`."""
     apps = "\n".join(f"- {name}: {text}" for name, text in about["apps"].items())
     system = _SYSTEM.format(**about["supervisor"], fence=FENCE, apps=apps, datetime=about["datetime"], turns=turns)
     return ({"role": "system", "content": system}, {"role": "user", "content": about["instruction"]})
 
 
 def code_of(text: str) -> str | None:
-    """The first fenced block of a completion, closed or not; None when there is none or it is empty."""
+    """The first fenced block of a completion, closed or not; None when there is none, or it is empty or over MAX_CODE."""
     begin = text.find(FENCE)
     if begin < 0:
         return None
@@ -50,8 +50,8 @@ def code_of(text: str) -> str | None:
     return code if code.strip() and len(code) <= MAX_CODE else None
 
 
-def shown(output: str) -> Message:
-    """What the policy is shown of a block's execution."""
+def output_message(output: str) -> Message:
+    """The message that answers a block of code with its output."""
     return {"role": "user", "content": f"Output:\n{FENCE}\n{output.rstrip()}\n{FENCE}"}
 
 

@@ -1,16 +1,16 @@
-"""Reference solutions, read from the user's data; those of held-out tasks are never shown in a Task."""
+"""Reference solutions, read from the user's data. A Task of a held-out split never contains its solution."""
 
 import json
 from pathlib import Path
 
 from .script import read_reference
 
-SHOWN = ("train",)
-"""Splits whose tasks carry their solution; a task of the others names it only."""
+OPEN_SPLITS = ("train",)
+"""Splits whose tasks contain their solution; a task of another split only names it."""
 
 
 def gold_blocks(root: Path, task_id: str) -> tuple[str, ...]:
-    """The blocks of code of a task's reference solution; empty where the data has none."""
+    """The blocks of code of a task's reference solution, in order; empty when the data has none."""
     truth = root / "data" / "tasks" / task_id / "ground_truth"
     if (blocks := truth / "solution_code.json").is_file():
         return tuple(json.loads(blocks.read_text(encoding="utf-8")))
@@ -20,6 +20,6 @@ def gold_blocks(root: Path, task_id: str) -> tuple[str, ...]:
 
 
 def resolved(root: Path, code: str) -> str:
-    """A block as it is to be executed: one that stands for a reference solution becomes that solution."""
+    """The code to execute for a block: the reference solution for a block that stands for one, else the block itself."""
     task_id = read_reference(code)
     return code if task_id is None else "\n\n".join(gold_blocks(root, task_id))

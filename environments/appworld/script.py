@@ -1,9 +1,9 @@
-"""Actions as code blocks, and back: what a perfect policy would write.
+"""Actions as code blocks, and back: the text that a perfect policy would write.
 
 An action is one of three: `execute` with a block of code; `app.api` with its arguments, which becomes a block that logs in where the API
 asks for a token and prints the answer; and `reference` with a task's id, which stands for that task's reference solution without showing it
-(solutions of held-out tasks must not be in a Task). A block of a `reference` carries a code that only this process can make, so
-that a policy cannot ask for a reference solution.
+(solutions of held-out tasks must not be in a Task). A block of a `reference` is signed with a secret of this process, so that a policy
+cannot ask for a reference solution.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ TOKENS = ("access_token", "file_system_access_token")
 """Arguments that a block fills by itself."""
 _CALL, _REFERENCE = "# call ", "# reference "
 _BACKTICK, _BACKTICK_JSON = "\\x60", "\\u0060"
-"""What a backtick is inside a string literal: a fence within the code would end the block."""
+"""Backticks inside string literals are escaped: a fence within the code would end the block."""
 _SECRET = secrets.token_bytes(32)
 
 
@@ -38,7 +38,7 @@ def reference_block(task_id: str) -> str:
 
 
 def read_reference(code: str) -> str | None:
-    """The task whose reference solution a block stands for; None for any other block, and for one that this process did not write."""
+    """The id of the task whose reference solution a block stands for; None for other blocks and for those signed elsewhere."""
     words = code.strip().removeprefix(_REFERENCE).split(" ")
     if not code.strip().startswith(_REFERENCE) or len(words) != 2:
         return None
@@ -51,15 +51,16 @@ def _sign(task_id: str) -> str:
 
 @frozen
 class Calls:
-    """Writes calls of documented APIs; `documents` are the engine's, by "app.api"."""
+    """Converts between calls of documented APIs and code; `documents` are the engine's, by "app.api"."""
 
     documents: Mapping[str, Mapping[str, Any]]
 
     def blocks(self, actions: Sequence[Action]) -> tuple[str, ...]:
-        """A block for each action. ValueError for what is no action of this environment."""
+        """The code of each action; see `block`."""
         return tuple(self.block(action) for action in actions)
 
     def block(self, action: Action) -> str:
+        """The code that carries out an action. Raises ValueError for an action that this environment does not have."""
         if action.name == EXECUTE:
             return _text(action, "code")
         if action.name == REFERENCE:
@@ -69,7 +70,7 @@ class Calls:
         return self._call(action)
 
     def read(self, code: str) -> Action | None:
-        """The API call that `block` would write as this very code; None for any other code."""
+        """The API call for which `block` writes exactly this code; None for other code."""
         first, _, _ = code.partition("\n")
         name, _, text = first.removeprefix(_CALL).partition(" ")
         if not first.startswith(_CALL) or name not in self.documents:
@@ -81,7 +82,7 @@ class Calls:
             return None
 
     def changes(self, name: str) -> bool:
-        """Whether an API may change something: whether it is not just asked for what is there."""
+        """Whether an API may change something, by its method: everything but GET."""
         return name in self.documents and self.documents[name]["method"].upper() != "GET"
 
     def _call(self, action: Action) -> str:

@@ -1,7 +1,7 @@
-"""Brings the engine into a Python of its own, and its data into a root of its own: made beside, checked, then renamed into place.
+"""Sets up the engine in a Python of its own and its data in a root of its own: made beside, checked, then renamed into place.
 
-Interrupted anywhere, the next set-up begins again; what was there before stays until the new one is whole. The engine's own download
-deletes the data that is there before it tries, so it is only ever run in a new folder.
+A set-up that was interrupted is begun again by the next one; the old files stay until the new ones are complete. The engine's own
+download first deletes the data that is there, so it is only ever run in a new folder.
 """
 
 import contextlib
@@ -22,26 +22,29 @@ from filelock import FileLock, Timeout
 from coevolve import UserError, did_you_mean
 
 from . import home
-from .check import lacking, verify
+from .data_checks import lacking, verify
 
 SETTINGS = ("data", "python", "verify")
 LOCK_SECONDS = 1_800.0
 PIP_SECONDS = 900.0
 DATA_SECONDS = 1_800.0
 MARKER = "coevolve.json"
-"""Written last into a finished folder: what is in it."""
+"""File that is written last into a finished folder and describes its content."""
 _SIGN = "import sys, venv, ensurepip; print(*sys.version_info[:2])"
-_NEEDS = "AppWorld's engine needs Python 3.11 with venv (any other version is of no use to it)"
+_NEEDS = "AppWorld's engine needs Python 3.11 with venv (it does not run in any other version)"
 
 
 def setup(settings: Mapping[str, str]) -> str:
-    """Set up the engine and the data that `settings` ask for; returns what is there in one line."""
+    """Set up the engine and the data that `settings` ask for (data, python, verify); returns one line that describes the result.
+
+    One set-up runs at a time on a machine; another waits for it up to LOCK_SECONDS. Raises UserError with the fix when something fails.
+    """
     for key in settings:
         if key not in SETTINGS:
             raise UserError(f"coevolve env setup appworld: unknown setting {key!r}{did_you_mean(key, SETTINGS)}")
     data, check = settings.get("data", "tiny"), settings.get("verify", "yes")
     if check not in ("yes", "no"):
-        raise UserError(f"verify={check}: say yes (run the engine's own check of the data) or no")
+        raise UserError(f"verify={check}: give yes (run the engine's own check of the data) or no")
     folder = home.home()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -57,7 +60,7 @@ def setup(settings: Mapping[str, str]) -> str:
 
 
 def marker(folder: Path) -> dict[str, Any] | None:
-    """What a finished folder says of itself; None when it is not there or was not finished."""
+    """The description in a finished folder; None when the folder is missing or unfinished."""
     try:
         found = json.loads((folder / MARKER).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -88,9 +91,9 @@ def _scratch(folder: Path) -> Iterator[Path]:
 
 
 def run(command: Sequence[str], seconds: float, what: str, cwd: Path | None = None, **variables: str) -> str:
-    """Run a program in `cwd` (its own folder if not given) with a bare environment, and return what it printed.
+    """Run a program in `cwd` (its own folder if not given) with a bare environment and `variables`, and return its standard output.
 
-    UserError with its last line when it fails.
+    Raises UserError that begins with `what` and has the program's last line, when it fails or takes over `seconds`.
     """
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG") or _of_the_network(name)}
     try:
@@ -139,7 +142,7 @@ def engine(folder: Path, requested: str | None) -> None:
         run([python, "-I", "-m", "appworld.cli", "install"], 300.0, "unpacking the engine", APPWORLD_CACHE=str(made / "cache"))
         found = run([python, "-I", "-c", "import appworld, appworld.apps.spotify.apis; print(appworld.__version__)"], 120.0, "the engine")
         if found.strip() != home.ENGINE:
-            raise UserError(f"the engine says that it is version {found.strip()}, not {home.ENGINE}; check pip's index, then try again")
+            raise UserError(f"the installed engine is version {found.strip()}, not {home.ENGINE}; check pip's index, then try again")
         _finish(made, folder / "venv", wanted | {"python": interpreter})
 
 
@@ -161,7 +164,7 @@ def _python(requested: str | None) -> str:
 
 
 def _problem(path: str) -> str | None:
-    """What is wrong with an interpreter; None when it will do."""
+    """What is wrong with an interpreter; None when it can be used."""
     try:
         done = subprocess.run([path, "-I", "-c", _SIGN], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -203,7 +206,7 @@ def _data(folder: Path, data: str, check: bool) -> str:
 
 
 def _fill(root: Path, data: str) -> None:
-    # The engine takes its working folder for its root, whatever the variable says, and deletes the data in it before a download.
+    # The engine takes its working folder for its root, whatever the variable is, and deletes the data in it before a download.
     variables = {"APPWORLD_ROOT": str(root), "APPWORLD_CACHE": str(root / "cache")}
     if data == "tiny":
         run(home.engine_command("tiny", str(root)), 600.0, "making the tiny world", root, **variables)
@@ -223,25 +226,25 @@ def _fill(root: Path, data: str) -> None:
         shutil.rmtree(root / left, ignore_errors=True)
 
 
-def _finish(made: Path, target: Path, says: Mapping[str, Any]) -> None:
-    """Mark `made` as whole and move it to `target`; a whole one that is there moves aside, an unfinished one goes."""
-    _mark(made, says)
+def _finish(made: Path, target: Path, content: Mapping[str, Any]) -> None:
+    """Mark `made` as complete and move it to `target`. A complete data root there is kept under another name, anything else is removed."""
+    _mark(made, content)
     if target.exists():
-        if marker(target) is not None and target.parent.name == "roots" and says.get("source") != "tiny":
+        if marker(target) is not None and target.parent.name == "roots" and content.get("source") != "tiny":
             target.rename(target.with_name(f"{target.name}.before-{time.strftime('%Y%m%d-%H%M%S')}"))
         else:
             shutil.rmtree(target)
     made.rename(target)
 
 
-def _mark(folder: Path, says: Mapping[str, Any]) -> None:
+def _mark(folder: Path, content: Mapping[str, Any]) -> None:
     part = folder / f"{MARKER}.part"
-    part.write_text(json.dumps(says, indent=1), encoding="utf-8")
+    part.write_text(json.dumps(content, indent=1), encoding="utf-8")
     part.replace(folder / MARKER)
 
 
-def describe(kind: str, says: Mapping[str, Any]) -> str:
-    """One line: what is there."""
-    checked = says.get("verified")
+def describe(kind: str, content: Mapping[str, Any]) -> str:
+    """One line about the engine and the data root of a kind, whose description is `content`."""
+    checked = content.get("verified")
     passed = f"{checked['passed']} of {checked['total']} reference solutions pass" if checked else "not verified (--set verify=yes)"
     return f"appworld {home.ENGINE} in {home.home() / 'venv'}, {kind} data in {home.root(kind)}: {passed}"

@@ -22,7 +22,7 @@ Document = Mapping[str, Any]
 
 
 def documents(root: Path) -> dict[str, Document]:
-    """Every API's document by "app.api", in the order of the files. UserError when they cannot be read."""
+    """Every API's document by "app.api", in the order of the files. Raises UserError when they cannot be read or there are none."""
     found: dict[str, Document] = {}
     try:
         for file in sorted((root / "data" / "api_docs" / "standard").glob("*.json")):
@@ -37,7 +37,7 @@ def documents(root: Path) -> dict[str, Document]:
 
 
 def inhabited(root: Path, app: str) -> bool:
-    """Whether anybody has an account in the app, so that its calls can do something; True where that cannot be told."""
+    """Whether anybody has an account in the app, so that its calls can do something; True when its database cannot be read."""
     file = root / "data" / "base_dbs" / f"{app}.db"
     with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro&immutable=1", uri=True)) as database:
         return bool(database.execute("SELECT EXISTS (SELECT 1 FROM users)").fetchone()[0])
@@ -45,7 +45,7 @@ def inhabited(root: Path, app: str) -> bool:
 
 
 def tools(root: Path, known: Mapping[str, Document]) -> tuple[Tool, ...]:
-    """Tools without tokens among their arguments: a scripted call fills those in itself."""
+    """The APIs of inhabited apps as tools. Tokens are not among their arguments, since a scripted call fills them in."""
     apps = {app for app in (name.split(".")[0] for name in known) if app not in HIDDEN and inhabited(root, app)}
     return tuple(tool(name, document) for name, document in known.items() if name.split(".")[0] in apps and not _of_accounts(document))
 
@@ -57,12 +57,12 @@ def _of_accounts(document: Document) -> bool:
 
 
 def tool(name: str, document: Document) -> Tool:
-    """One API as a tool."""
-    shown = [parameter for parameter in document["parameters"] if not parameter["name"].endswith("access_token")]
+    """One API as a tool, with JSON schemas of its arguments and its answer."""
+    visible = [parameter for parameter in document["parameters"] if not parameter["name"].endswith("access_token")]
     schema = {
         "type": "object",
-        "properties": {parameter["name"]: _schema(parameter) for parameter in shown},
-        "required": [parameter["name"] for parameter in shown if parameter["required"]],
+        "properties": {parameter["name"]: _schema(parameter) for parameter in visible},
+        "required": [parameter["name"] for parameter in visible if parameter["required"]],
     }
     answer = document.get("response_schemas", {}).get("success")
     return Tool(name, document["description"], schema, _returns(answer), document["app_name"])

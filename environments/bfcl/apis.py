@@ -1,7 +1,7 @@
 """The benchmark's own simulator classes and function documents, loaded under a private package name.
 
 The modules import a sibling through the public package's name; that one import is redirected as their source is compiled, so neither
-`bfcl_eval` nor anything of it with side effects is ever imported. Two more changes make a result the same in every process
+`bfcl_eval` nor any module of it with side effects is ever imported. Two more changes make a result the same in every process
 and thread: sets iterate in sorted order, and mpmath's precision belongs to the thread.
 """
 
@@ -42,7 +42,7 @@ class StableSet(set[Any]):
 
 
 class ThreadPrecision(threading.local):
-    """What the math service uses of mpmath, with a context of its own in each thread."""
+    """The part of mpmath that the math service uses, with a context of its own in each thread."""
 
     def __init__(self) -> None:
         import mpmath  # type: ignore[import-untyped] # it ships none
@@ -86,6 +86,7 @@ class Function:
 
     @property
     def description(self) -> str:
+        """What the function does, without the description of its service that every document repeats."""
         return str(self.document["description"]).partition("Tool description: ")[2].strip() or str(self.document["description"])
 
 
@@ -98,6 +99,7 @@ class Apis:
 
     @cached_property
     def package(self) -> str:
+        """Name of the private package that holds this release's modules."""
         return "_coevolve_bfcl_" + self.release.version.replace(".", "_")
 
     @cached_property
@@ -125,7 +127,7 @@ class Apis:
         return self._module("default_prompts", self.folder / CONSTANTS)
 
     def load(self, owner: str) -> type[Any]:
-        """The class that simulates a service."""
+        """The class that simulates the service `owner`. Raises UserError when a package that it needs is not installed."""
         with _loading:
             self._module("long_context", self.folder / SOURCES / "long_context.py")
             module = self._module(CLASSES[owner], self.folder / SOURCES / f"{CLASSES[owner]}.py")
@@ -166,5 +168,5 @@ class Apis:
 
 @cache
 def load(release: Release, folder: Path) -> Apis:
-    """The simulators in `folder`, loaded once a process."""
+    """The simulators in `folder`; the same object for the same arguments."""
     return Apis(release, folder)

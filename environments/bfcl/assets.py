@@ -1,4 +1,4 @@
-"""The benchmark's wheel as data: found, fetched with its hash checked, or installed from a local file; never half present.
+"""The benchmark's wheel as data: found, fetched with its hash checked, or unpacked from a local file; never partly present.
 
 The wheel is not a dependency because its pins (numpy 1.26.4, an old filelock) exclude those of training. Only its simulators, its
 data and a file of constants are used, and no module of it that acts on import.
@@ -33,17 +33,17 @@ _found: dict[str, Path] = {}
 
 
 def cache() -> Path:
-    """Where fetched releases are kept."""
+    """The folder of fetched releases, in the user's cache."""
     return platformdirs.user_cache_path("coevolve") / "bfcl"
 
 
 def command(release: Release) -> str:
-    """What to run to get this release."""
+    """The command line that fetches this release."""
     return "coevolve env setup bfcl" + ("" if release.version == DEFAULT else f" --set release={release.version}")
 
 
 def missing(package: Path, release: Release) -> list[str]:
-    """Needed files that `package` (a folder named bfcl_eval) does not have."""
+    """Paths of needed files that `package` (a folder named bfcl_eval) lacks."""
     needed = [CONSTANTS, f"{SOURCES}/long_context.py"]
     needed += [f"{SOURCES}/{module}.py" for module in CLASSES.values()]
     needed += [f"data/multi_turn_func_doc/{module}.json" for module in CLASSES.values()]
@@ -52,7 +52,7 @@ def missing(package: Path, release: Release) -> list[str]:
 
 
 def importable(release: Release) -> Path | None:
-    """The folder of an installed `bfcl_eval` of this very release; found without importing it."""
+    """The folder of an installed and complete `bfcl_eval` of exactly this release, found without importing it; else None."""
     spec = importlib.util.find_spec("bfcl_eval")
     if spec is None or not spec.submodule_search_locations:
         return None
@@ -65,13 +65,13 @@ def importable(release: Release) -> Path | None:
 
 
 def fetched(release: Release) -> Path | None:
-    """The folder of this release in the cache, if it is complete."""
+    """The folder of this release in the cache when it is complete, else None."""
     package = cache() / release.version / "bfcl_eval"
     return package if package.is_dir() and not missing(package, release) else None
 
 
 def ensure(release: Release) -> Path:
-    """The package's folder; fetches it on first use. UserError with the command to run when that fails."""
+    """The package's folder; fetches it at the first use. Raises UserError with the command to run when that fails. Thread-safe."""
     with _lock:
         if release.version not in _found:
             package = importable(release) or fetched(release)
@@ -79,13 +79,16 @@ def ensure(release: Release) -> Path:
                 try:
                     package = install(release)
                 except UserError as error:
-                    raise UserError(f"BFCL {release.version} is not here: {error}; then run: {command(release)}") from error
+                    raise UserError(f"BFCL {release.version} is not installed: {error}; then run: {command(release)}") from error
             _found[release.version] = package
         return _found[release.version]
 
 
 def install(release: Release, wheel: Path | None = None) -> Path:
-    """Fetch the release into the cache, or take it from `wheel`; harmless when it is there. UserError names what went wrong."""
+    """Fetch the release into the cache, or unpack it from `wheel`, unless it is there; returns its folder. One process at a time.
+
+    Raises UserError that names the cause and the fix.
+    """
     home = cache()
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -131,9 +134,9 @@ def _pip(release: Release, target: Path) -> None:
 
 
 def _cause(stderr: str) -> str:
-    """One line out of pip's complaint, with the fix."""
+    """One line from pip's error output, with the fix."""
     if "No module named pip" in stderr:
-        return "this Python has no pip; add it, or give a file: --set wheel=PATH"
+        return "this Python lacks pip; install it, or give a file: --set wheel=PATH"
     if "DO NOT MATCH THE HASHES" in stderr or ("hash" in stderr.lower() and "expected" in stderr.lower()):
         return "the file offered has a wrong hash and was refused; use an index that serves the published file"
     errors = [line.removeprefix("ERROR:").strip() for line in stderr.splitlines() if line.startswith("ERROR:")]
@@ -152,15 +155,15 @@ def _unpack(release: Release, wheel: Path, target: Path) -> None:
 
 
 def forget() -> None:
-    """Look again at the next use."""
+    """Forget which copies were found; the next use looks for them again."""
     with _lock:
         _found.clear()
 
 
 def describe(release: Release) -> str:
-    """One line: which copy is used."""
+    """One line that names the copy in use."""
     if (package := importable(release)) is not None:
         return f"bfcl-eval {release.version}: the installed package at {package}"
     if (package := fetched(release)) is not None:
         return f"bfcl-eval {release.version}: fetched to {package}"
-    return f"bfcl-eval {release.version}: not here; run: {command(release)}"
+    return f"bfcl-eval {release.version} is not installed; run: {command(release)}"

@@ -1,4 +1,4 @@
-"""New tasks out of executed calls, in the official entry's shape."""
+"""New tasks from executed calls, in the official entry's shape."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,16 +11,14 @@ from .decode import Call, ground_truth
 from .digest import canonical
 
 Turns = list[tuple[str, list[Action]]]
-"""What the user says in each turn, and the calls that do it."""
+"""The user's text of each turn, and the calls that carry it out."""
 
 
 def compose(apis: Apis, start: Task, steps: Sequence[Step], task_id: str, query: str | None, limit: int) -> Task | None:
-    """A task from `start`'s initial state, solved by the steps' actions; None when there is no wording or a turn has over `limit` calls.
+    """A task from `start`'s initial state that the steps' actions solve. It offers all functions, and every turn of it asks for something.
 
-    It offers all functions, and every turn of it asks for something, whatever the category of `start`.
-
-    With a `query`: its paragraphs are the turns' requests where they are as many as the steps' turns; otherwise all is one turn. Without:
-    see `reword`.
+    With a `query`, its paragraphs are the turns' requests when there are as many of them as turns in the steps; otherwise the task has one
+    turn. Without a `query`, see `reword`. Returns None for an unknown function, an empty request, or a turn of more than `limit` calls.
     """
     actions = [step.action for step in steps]
     if not actions or any(action.name not in apis.functions for action in actions):
@@ -49,10 +47,10 @@ def _divide(query: str, actions: Sequence[Action]) -> Turns:
 
 
 def reword(apis: Apis, start: Task, actions: Sequence[Action]) -> Turns:
-    """Words for `actions` from what there is: those turns of `start` that the first actions carry out, then one turn for the others.
+    """Turns whose calls are `actions`: those turns of `start` that the first actions carry out, then one turn for the others.
 
-    That turn is worded from the functions' documents and the literal arguments; `Action.turn` is not looked at. What `start` asks in
-    a turn that nothing is done in yet belongs to the turn after it.
+    The last turn is worded from the functions' documents and the literal arguments; `Action.turn` is ignored. The request of a turn
+    of `start` without calls is joined to that of the next turn.
     """
     turns: Turns = []
     rest, pending = list(actions), list[str]()

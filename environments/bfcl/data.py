@@ -17,7 +17,10 @@ NAME = "bfcl"
 
 @cache
 def scenarios(apis: Apis, category: str) -> Mapping[int, Task]:
-    """All tasks of a category by scenario, in the benchmark's order; read once a process."""
+    """All tasks of a category by scenario number, in the benchmark's order; read once a process.
+
+    Raises UserError, ValueError, LookupError, TypeError or AttributeError when the files are damaged.
+    """
     return MappingProxyType({task.payload["scenario"]: task for task in _tasks(apis, category)})
 
 
@@ -27,7 +30,7 @@ def _tasks(apis: Apis, category: str) -> Iterator[Task]:
     for entry in _lines(apis.folder / release.entries(category)):
         identity = entry["id"]
         if identity not in answers:
-            raise UserError(f"BFCL {release.version}: {identity} has no ground truth; run: coevolve env setup bfcl")
+            raise UserError(f"BFCL {release.version}: {identity} lacks a ground truth; run: coevolve env setup bfcl")
         yield make_task(
             apis,
             identity,
@@ -47,7 +50,7 @@ def _tasks(apis: Apis, category: str) -> Iterator[Task]:
 
 
 def make_task(apis: Apis, identity: str, payload: Mapping[str, Any], origin: Origin, query: str | None = None) -> Task:
-    """A task with its solution read off the payload's ground truth."""
+    """A task whose solution is read from the payload's ground truth. Raises ValueError when that cannot be read."""
     solution = []
     for turn, calls in enumerate(payload["ground_truth"]):
         for text in calls:
@@ -66,7 +69,7 @@ def make_task(apis: Apis, identity: str, payload: Mapping[str, Any], origin: Ori
 
 
 def requests(question: Sequence[Sequence[Mapping[str, Any]]]) -> list[str]:
-    """What the user says in each turn; nothing in a turn that only offers the functions that were held out."""
+    """The user's text of each turn; empty in a turn that only offers functions that were held out."""
     return ["\n".join(message["content"] for message in turn) for turn in question]
 
 

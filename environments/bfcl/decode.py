@@ -1,4 +1,4 @@
-"""Prompt-mode answers, `[f(a=1), g(b='x')]`, to calls. Nothing is evaluated: the text is parsed, literals are read off the tree.
+"""Reads the calls in prompt-mode answers, `[f(a=1), g(b='x')]`. Nothing is evaluated: literals are read from the parsed text.
 
 Reads what the official decoder of the same release reads, its oddities included: a bare name is a string (`a=true` is 'true'), a unary
 operator always negates, a call without keywords as an argument is its own text, dictionary keys are strings, `**x` is the keyword None.
@@ -29,11 +29,11 @@ Parameters = Mapping[str, Sequence[str]]
 
 
 class Undecodable(ValueError):
-    """The text is no list of calls; the message says why."""
+    """The text is not a list of calls; the message is the reason."""
 
 
 class Unquoted(str):
-    """An argument that the official decoder writes out as code (a name, a nested call), which is never looked up here."""
+    """An argument that the official decoder writes as code (a name, a nested call). It is never evaluated here."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -48,15 +48,15 @@ class Call:
     refusal: str | None = None
 
     def __str__(self) -> str:
-        return self.written(", ")
+        return self.as_code(", ")
 
-    def written(self, separator: str) -> str:
+    def as_code(self, separator: str) -> str:
         """The call as code; the official decoders write ", " in prompt mode and "," in function-call mode."""
         return f"{self.name}({separator.join(f'{key}={value!r}' for key, value in self.arguments.items())})"
 
 
 def decode(text: str, parameters: Parameters, positional: str = "bind", early: bool = False) -> list[Call]:
-    """The calls in a model's answer; Undecodable when there is no list of calls in it. `early`: see `Release`."""
+    """The calls in a model's answer, in order. Raises Undecodable when it is not a list of calls. `early`: see `Release`."""
     if len(text) > MAX_TEXT:
         raise Undecodable(f"longer than {MAX_TEXT} characters")
     text = text.strip("`\n ")
@@ -70,7 +70,7 @@ def decode(text: str, parameters: Parameters, positional: str = "bind", early: b
 
 
 def bounded(parts: Sequence[Any], read: Callable[[Any], Call]) -> list[Call]:
-    """Each part read as a call; Undecodable for too many of them, or when one cannot be read."""
+    """Each part read as a call by `read`. Raises Undecodable for over MAX_CALLS parts, or when one cannot be read."""
     if len(parts) > MAX_CALLS:
         raise Undecodable(f"more than {MAX_CALLS} calls")
     try:
@@ -80,10 +80,10 @@ def bounded(parts: Sequence[Any], read: Callable[[Any], Call]) -> list[Call]:
 
 
 def ground_truth(text: str, parameters: Parameters) -> Call:
-    """A call as the benchmark's answers write it, or as `str(Call)` does; plain Python literals. ValueError for anything else."""
+    """The call in a text as the benchmark's answers or `str(Call)` write it, with Python literals. Raises ValueError for other texts."""
     node = _parse(text)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-        raise Undecodable(f"no call: {text[:80]}")
+        raise Undecodable(f"not a call: {text[:80]}")
     keywords = {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords if keyword.arg}
     return _bind(node.func.id, [ast.literal_eval(value) for value in node.args], keywords, parameters)
 
@@ -108,7 +108,7 @@ def _silence() -> None:
 
 def _call(node: ast.expr, parameters: Parameters, positional: str) -> Call:
     if not isinstance(node, ast.Call):
-        raise Undecodable("an element is no call")
+        raise Undecodable("an element is not a call")
     parts, function = [], node.func
     while isinstance(function, ast.Attribute):
         parts.append(function.attr)
@@ -121,10 +121,10 @@ def _call(node: ast.expr, parameters: Parameters, positional: str) -> Call:
     refusal = None
     for key, value in given.items():
         try:
-            given[key] = _spoken(checked(value))
-        except Spoken as spoken:
-            given[key] = Unquoted(_written(value))
-            refusal = "a call cannot be an argument" if str(spoken) in parameters else spoken.error
+            given[key] = _as_decoded(checked(value))
+        except EvaluatedName as found:
+            given[key] = Unquoted(_as_code(value))
+            refusal = "a call cannot be an argument" if str(found) in parameters else found.error
     keywords = {key: value for key, value in given.items() if isinstance(key, str)}
     values = [value for key, value in given.items() if isinstance(key, int)]
     return Call(name, keywords, refusal) if refusal else _bind(name, values, keywords, parameters)
@@ -142,41 +142,42 @@ def _bind(name: str, values: Sequence[Any], keywords: dict[str, Any], parameters
     return Call(name, bound | keywords)
 
 
-class Spoken(Exception):
-    """The official decoder would write the argument as code, and the official executor evaluate it: the name that it would look up."""
+class EvaluatedName(Exception):
+    """An argument that the official decoder would write as code and the official executor evaluate; the message is the name looked up."""
 
     @property
     def error(self) -> str:
+        """The error that the official executor would report."""
         return f"name '{self}' is not defined"
 
 
-def _spoken(value: Any) -> Any:
-    """An argument's value after the official decoder's way through text: keys are strings, dictionaries of dictionaries are calls."""
+def _as_decoded(value: Any) -> Any:
+    """An argument's value as the official decoder makes it by writing text: keys are strings, dictionaries of dictionaries are calls."""
     if not isinstance(value, dict):
         return value
     if not value:
         raise Undecodable("an empty dictionary")
     if all(isinstance(inner, dict) for inner in value.values()):
-        raise Spoken(next(iter(value)))
-    found = {str(key): _spoken(inner) for key, inner in value.items()}
+        raise EvaluatedName(next(iter(value)))
+    found = {str(key): _as_decoded(inner) for key, inner in value.items()}
     if any("'" in key or "\\" in key or not key.isprintable() for key in found):  # between quotes, such a key is another one, or none
         try:
-            return ast.literal_eval(_written(value))
+            return ast.literal_eval(_as_code(value))
         except (SyntaxError, ValueError):
-            raise Spoken(next(iter(value))) from None
+            raise EvaluatedName(next(iter(value))) from None
     return found
 
 
-def _written(value: Any) -> str:
-    """An argument as the official decoder writes it."""
+def _as_code(value: Any) -> str:
+    """The code that the official decoder writes for an argument."""
     if not isinstance(value, dict):
         return repr(value)
     if not value:
         raise Undecodable("an empty dictionary")
     if all(isinstance(inner, dict) for inner in value.values()):
         name = next(iter(value))
-        return f"{name}({', '.join(f'{key}={_written(inner)}' for key, inner in value[name].items())})"
-    return "{" + ", ".join(f"'{key}': {_written(inner)}" for key, inner in value.items()) + "}"
+        return f"{name}({', '.join(f'{key}={_as_code(inner)}' for key, inner in value[name].items())})"
+    return "{" + ", ".join(f"'{key}': {_as_code(inner)}" for key, inner in value.items()) + "}"
 
 
 def _value(node: ast.expr | None) -> Any:
@@ -201,7 +202,7 @@ def _value(node: ast.expr | None) -> Any:
             return {ast.unparse(node.func): {keyword.arg: _value(keyword.value) for keyword in keywords}}
         case ast.Subscript(value=owner, slice=index):
             return f"{ast.unparse(owner)}[{ast.unparse(index)}]"
-    raise Undecodable(f"{type(node).__name__} is no literal")
+    raise Undecodable(f"{type(node).__name__} is not a literal")
 
 
 def _arithmetic(node: ast.expr) -> Any:
@@ -212,12 +213,12 @@ def _arithmetic(node: ast.expr) -> Any:
     if not isinstance(node, ast.BinOp):
         if isinstance(node, ast.Constant | ast.List | ast.Tuple):
             return ast.literal_eval(node)
-        raise Undecodable("arithmetic on something that is no literal")
+        raise Undecodable("arithmetic on something that is not a literal")
     left, right = _arithmetic(node.left), _arithmetic(node.right)
     if isinstance(node.op, ast.Add) and type(left) is type(right) and isinstance(left, str | list | tuple):
         return left + right
     if not isinstance(left, int | float) or not isinstance(right, int | float):
-        raise Undecodable("arithmetic on something that is no number")
+        raise Undecodable("arithmetic on something that is not a number")
     match node.op:
         case ast.Add():
             return _small(left + right)
@@ -243,7 +244,7 @@ def _small(value: Any) -> Any:
 
 
 def checked(value: Any) -> Any:
-    """`value`, if it holds only what a call may be given. Undecodable, or Spoken for what Python writes as a name (inf, nan)."""
+    """`value`, if it may be an argument. Raises Undecodable, or EvaluatedName for what Python writes as a name (inf, nan)."""
     if isinstance(value, dict):
         for key, inner in value.items():
             checked(key), checked(inner)
@@ -253,7 +254,7 @@ def checked(value: Any) -> Any:
     elif isinstance(value, int):
         _small(value)
     elif isinstance(value, float) and not math.isfinite(value):
-        raise Spoken(repr(value).lstrip("-"))
+        raise EvaluatedName(repr(value).lstrip("-"))
     elif value is not None and not isinstance(value, str | float):
-        raise Undecodable(f"{type(value).__name__} is no literal of a call")
+        raise Undecodable(f"{type(value).__name__} cannot be an argument")
     return value

@@ -13,11 +13,12 @@ def canonical(value: Any) -> str:
 
 
 def digest(value: Any) -> str:
+    """A digest of `canonical(value)`: 32 hexadecimal digits."""
     return hashlib.sha256(canonical(value).encode()).hexdigest()[:32]
 
 
 def whole_state(instances: Mapping[str, Any]) -> dict[str, Any]:
-    """All attributes, private ones too, that later calls can depend on."""
+    """All attributes of the instances, by class, including private ones: what later calls can depend on."""
     return {
         owner: {name: _place(value) if name == "_current_dir" else value for name, value in vars(instance).items()}
         for owner, instance in instances.items()
@@ -25,7 +26,7 @@ def whole_state(instances: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _place(directory: Any) -> list[Any]:
-    """A directory as a place: its path as the simulator sees it, and what is in it (it may have been removed from the tree)."""
+    """A directory by its path as the simulator sees it, and its content (it may have been removed from the tree)."""
     path, place = [], directory
     while place is not None:
         path.append(place.name)

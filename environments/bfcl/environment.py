@@ -1,4 +1,4 @@
-"""The environment: BFCL multi-turn tasks, their splits, and what signals, synthesizers and validators ask of it."""
+"""The environment: BFCL multi-turn tasks, their splits, and what signals, synthesizers and validators need."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
-from coevolve import NOTE, Action, Description, Step, Task, TaskKeys, Trajectory, UserError, did_you_mean
+from coevolve import NOTE, Action, Description, Step, Task, TaskKeys, Trajectory, UserError, did_you_mean, perform
 
 from . import assets, function_call
 from .apis import Apis, load
@@ -21,8 +21,8 @@ from .episode import BfclEpisode, Rules
 from .prompt import MODES, STYLES
 from .release import CATEGORIES, CLASSES, DEFAULT, RELEASES, SCORER
 from .schema import tools
+from .services import Start, fresh
 from .splits import SPLITS, assign
-from .world import Start, fresh
 
 _POSITIONAL = ("bind", "drop")
 _ALL = (*CATEGORIES, "all")
@@ -44,10 +44,10 @@ class BfclOptions:
     doc_style: str = "compact"
     """Function documents: "compact" (signature and first sentence, about 600 tokens) or "official" (about 7,600 tokens)."""
     strict: bool = False
-    """Refuse functions that are not on offer yet, and fail episodes that act where nothing can be done; officially both are free.
+    """Refuse functions that are not offered yet, and fail episodes that act where nothing can be done; officially both are allowed.
     One ground truth, multi_turn_miss_func_49, uses a function before it is offered, so that task is then unreachable."""
     exclude_unreachable: bool = False
-    """Leave out the tasks whose own ground truth does not pass; `coevolve env doctor bfcl` lists them."""
+    """Exclude the tasks whose own ground truth does not pass; `coevolve env doctor bfcl` lists them."""
     split_seed: int = 0
     """Seed of the division into train, dev and test."""
     step_limit: int = 20
@@ -57,11 +57,11 @@ class BfclOptions:
 
 
 class Bfcl:
-    """BFCL multi-turn. Nothing is fetched or loaded before the first use."""
+    """BFCL's multi-turn tasks. Nothing is fetched or loaded before the first use. Thread-safe."""
 
     name: ClassVar[str] = NAME
     Options: ClassVar[type[Any]] = BfclOptions
-    fixed: ClassVar[tuple[str, ...]] = (
+    fixed_options: ClassVar[tuple[str, ...]] = (
         "release", "category", "mode", "doc_style", "strict", "exclude_unreachable", "split_seed", "step_limit", "positional",
     )  # fmt: skip
 
@@ -77,7 +77,7 @@ class Bfcl:
 
     @cached_property
     def apis(self) -> Apis:
-        """The simulators; fetched now if need be."""
+        """The simulators, fetched at the first use. Raises UserError when that fails."""
         release = RELEASES[self.options.release]
         return load(release, assets.ensure(release))
 
@@ -90,7 +90,7 @@ class Bfcl:
         try:
             if found := scenarios(self.apis, category):
                 return found
-            why = "it holds no task"
+            why = "it contains no tasks"
         except (ValueError, LookupError, AttributeError, TypeError, SyntaxError) as error:  # a file that is cut off, of data or of code
             why = " ".join(f"{type(error).__name__}: {error}".split())
         folder, command = self.apis.folder, assets.command(self.apis.release)
@@ -118,10 +118,8 @@ class Bfcl:
         if asked != answered:
             return f"{asked} requests, but ground truths for {answered} turns"
         with self.open(task) as episode:
-            for text in self.script(task.solution):
-                if (seen := episode.step(text)).done:
-                    break
-            return None if episode.score() == 1.0 else seen.fault or "the scorer refuses its ground truth"
+            faults = [seen.fault for seen in perform(episode, self.script(task.solution))]
+            return None if episode.score() == 1.0 else next(reversed(faults), None) or "the scorer refuses its ground truth"
 
     def splits(self) -> tuple[str, ...]:
         return SPLITS
@@ -134,7 +132,7 @@ class Bfcl:
         return tuple(task for task in chosen if task.id not in left_out)
 
     def provenance(self) -> dict[str, Any]:
-        """What a result must be shown with: results that differ in any of these are not comparable."""
+        """What a result must be reported with: results that differ in any of these are not comparable."""
         options = self.options
         return {
             "benchmark": "BFCL multi-turn",
@@ -172,7 +170,7 @@ class Bfcl:
         return f"{function.owner}.{function.name}:{'ok' if step.error is None else 'err'}" if function else "unknown:err"
 
     def script(self, actions: Sequence[Action]) -> tuple[str, ...]:
-        """One answer with all calls of a turn, then one that ends it; turns without actions, those before the first too, are just ended."""
+        """For each turn an answer with all its calls, then one that ends it; turns without actions are ended at once."""
         answers, turn = [], 0
         for number, group in groupby(actions, key=lambda action: action.turn):
             answers += [self._end] * max(0, number - turn)
@@ -202,7 +200,7 @@ class Bfcl:
 
     @classmethod
     def setup(cls, **settings: str) -> str:
-        """`wheel=PATH` takes a local file; `release=VERSION` another release."""
+        """Settings: `wheel=PATH`, a local file; `release=VERSION`, another release. Returns one line; raises UserError with the fix."""
         for key in settings:
             if key not in ("wheel", "release"):
                 raise UserError(f"coevolve env setup bfcl: unknown setting {key!r}{did_you_mean(key, ('wheel', 'release'))}")
@@ -218,15 +216,15 @@ class Bfcl:
         return assets.describe(release)
 
     @classmethod
-    def doctor(cls) -> list[str]:
-        """Replays every ground truth of every release that is here, through the protocol and the scorer."""
+    def doctor(cls, thorough: bool = True) -> list[str]:
+        """The thorough examination replays every ground truth of every release that is here, through the protocol and the scorer."""
         lines = [] if _found(DEFAULT) else [assets.describe(RELEASES[DEFAULT])]
         if find_spec("mpmath") is None:
             return [*lines, "mpmath is missing; run: pip install 'coevolve[bfcl]'"]
-        for version in filter(_found, RELEASES):
+        for version in filter(_found, RELEASES) if thorough else ():
             broken = cls(BfclOptions(release=version, category="all")).unreachable
-            leave = "leave it out: environment.exclude_unreachable=true"
-            lines += [f"{NOTE}BFCL {version}: {name} cannot be solved ({reason}); {leave}" for name, reason in broken.items()]
+            fix = "exclude it with environment.exclude_unreachable=true"
+            lines += [f"{NOTE}BFCL {version}: {name} cannot be solved ({reason}); {fix}" for name, reason in broken.items()]
         return lines
 
 

@@ -1,11 +1,11 @@
 """The official multi-turn protocol.
 
-A turn begins with its user messages (in the turn in which held-out functions are offered: with a message that says so). Each answer is
-decoded; an undecodable or empty one ends the turn, any other is executed and answered with one tool message a call. An answer in excess
-of `step_limit` in a turn ends the episode, which then fails, except, as officially, in the last turn, which is then scored as it stands.
+A turn begins with its user messages (a turn in which held-out functions are first offered, with a message that describes them). Each
+answer is decoded; an undecodable or empty one ends the turn, any other is executed and answered with one tool message a call. An answer
+in excess of `step_limit` in a turn ends the episode, which then fails; the last turn is scored as it stands instead, as officially.
 
-Strict episodes refuse calls of functions that are not on offer yet, and fail when anything is called in a turn that asks for something
-that cannot be done (no ground truth, in the categories made for that) or after an answer in excess. Officially all this is free; what
+Strict episodes refuse calls of functions that are not offered yet, and fail when anything is called in a turn that asks for something
+that cannot be done (no ground truth, in the categories made for that) or after an answer in excess. Officially all this is allowed; what
 fails officially fails strictly too.
 """
 
@@ -24,17 +24,17 @@ from .apis import Apis
 from .decode import Call, Undecodable, decode
 from .digest import digest, whole_state
 from .release import ABSTAINING
-from .world import ERROR, Start, fault, fresh
+from .services import ERROR, Start, fault, fresh
 
 MAX_RESULTS = 200_000
 """Characters of results for one answer; later calls of it are not executed."""
 MAX_SECONDS = 10.0
-"""Seconds for one answer, looked at between its calls."""
+"""Seconds for one answer, checked between its calls."""
 
 
 @frozen
 class Rules:
-    """How an environment's options bear on its episodes."""
+    """The options of an environment that its episodes follow."""
 
     mode: str
     doc_style: str
@@ -56,15 +56,16 @@ class _Progress:
     results: tuple[str, ...] = ()
     """Of all turns so far."""
     refused: bool = False
-    """Whether a call was refused that is carried out officially."""
+    """Whether a call was refused that the official code would carry out."""
     breach: str | None = None
-    """What a strict episode fails for."""
+    """Why a strict episode fails."""
     cut: bool = False
     """Whether it was ended before its last turn."""
     done: bool = False
 
     @property
     def turn(self) -> int:
+        """Number of the current turn, from 0."""
         return len(self.played)
 
 
@@ -79,7 +80,7 @@ class BfclEpisode:
         self._question: Sequence[Sequence[Message]] = payload["question"]
         self._missed: Mapping[str, Sequence[str]] = payload.get("missed_function", {})
         self._reference = scoring.reference(apis, self._start, json.dumps(payload["ground_truth"]))
-        self._world = fresh(apis, self._start)
+        self._services = fresh(apis, self._start)
         self._at = _Progress()
         offer = (apis, self._start.classes, prompt.held_out(payload), rules.doc_style)
         self.tools = None if rules.mode == "prompt" else prompt.tools(*offer)
@@ -96,7 +97,7 @@ class BfclEpisode:
         if self._at.done:
             raise RuntimeError("the episode is over")
         try:
-            calls = self._decode(function_call.spoken(text))
+            calls = self._decode(function_call.without_thoughts(text))
         except Undecodable as error:
             return self._end_turn(None if self._at.calls else f"no calls in the answer ({str(error)[:100]})")
         if not calls:
@@ -114,7 +115,7 @@ class BfclEpisode:
             self._at = evolve(self._at, breach=self._at.breach or fault, cut=not self._at.done, done=True)
         comma = ", " if self._rules.mode == "prompt" else ","
         messages = tuple(
-            {"role": "tool", "name": call.written(comma), "content": step.observation} for call, step in zip(calls, steps, strict=True)
+            {"role": "tool", "name": call.as_code(comma), "content": step.observation} for call, step in zip(calls, steps, strict=True)
         )
         return Observation(messages, steps, self._at.done, fault)
 
@@ -133,7 +134,7 @@ class BfclEpisode:
                 result = fault(f"{ERROR}{call.name} is not offered")
                 self._at = evolve(self._at, refused=True)
             else:
-                result = self._world.execute(call)
+                result = self._services.execute(call)
             seen += len(result.text)
             action = Action(call.name, json.loads(json.dumps(call.arguments)), self._at.turn)
             steps.append(Step(action, result.text, result.value, result.error))
@@ -145,7 +146,7 @@ class BfclEpisode:
     def _end_turn(self, fault: str | None) -> Observation:
         at = self._at
         turn = self._reference[at.turn] if at.turn < len(self._reference) else None
-        right = scoring.passes(self._world, turn, len(at.calls), at.results)
+        right = scoring.passes(self._services, turn, len(at.calls), at.results)
         breach = at.breach
         if turn is None and at.calls and self._payload["category"] in ABSTAINING:
             breach = breach or f"calls in turn {at.turn}, which asks for what cannot be done"
@@ -155,7 +156,7 @@ class BfclEpisode:
         return Observation((), (), True, fault) if done else Observation(self._turn(len(played)), (), False, fault)
 
     def score(self) -> float:
-        """1.0 when every turn that asks for something has ended and was right; an episode cut short fails, as officially."""
+        """1.0 when every turn with a ground truth has ended and was right, else 0.0; an episode that was cut short fails, as officially."""
         right = self._complete(self._at.right)
         if self._rules.strict:
             right = right and self._at.breach is None and self.official_score() == 1.0
@@ -165,9 +166,9 @@ class BfclEpisode:
         return len(self._reference) == len(self._question) and not self._at.cut and all(right) and not any(self._reference[len(right) :])
 
     def official_score(self) -> float:
-        """What the official scorer says of these calls; the same as `score` unless the episode is strict.
+        """The official scorer's verdict on these calls, 0.0 or 1.0; the same as `score` unless the episode is strict.
 
-        Where a strict episode refused calls, all are carried out again in a fresh world, as the official checker does.
+        When a strict episode refused calls, all are carried out again in fresh services, as the official checker does.
         """
         if not self._at.refused:
             return float(self._complete(self._at.right))
@@ -180,11 +181,11 @@ class BfclEpisode:
         return sum(number < len(right) and right[number] for number in asked) / len(asked) if asked else 1.0
 
     def metrics(self) -> dict[str, float]:
-        """Official score and progress, both in [0, 1], beside the score of training."""
+        """Official score and progress, both in [0, 1], which are reported beside the reward."""
         return {"official_score": self.official_score(), "progress": self.progress()}
 
     def report(self) -> dict[str, Any]:
-        """The results beside the score, as JSON values: official score, progress, and what a strict episode fails for."""
+        """The results beside the score, as JSON values: official score, progress, and why a strict episode fails."""
         return {
             "score": self.score(),
             "official_score": self.official_score(),
@@ -195,17 +196,17 @@ class BfclEpisode:
         }
 
     def snapshot(self) -> Any:
-        return self._world.save(), self._at
+        return self._services.save(), self._at
 
     def restore(self, snapshot: Any) -> None:
         saved, self._at = snapshot
-        self._world.load(saved)
+        self._services.load(saved)
 
     def state(self) -> str:
-        return digest(whole_state(self._world.instances))
+        return digest(whole_state(self._services.instances))
 
     def close(self) -> None:
-        """Nothing outlives the object."""
+        """Does nothing: an episode holds nothing outside the object."""
 
     def __enter__(self) -> "BfclEpisode":
         return self

@@ -1,8 +1,8 @@
 """Function-call mode in Qwen's format: one JSON object between `<tool_call>` tags for each call.
 
-Reads what the official Qwen handler of the same release reads: both newlines are mandatory, a text that is no JSON is dropped in silence
-(early releases read no calls at all then), JSON that is no object, or lacks `name` or `arguments`, spoils the answer. Arguments may be
-a JSON text. The official handler then evaluates name and arguments as code; here a name is looked up among the documented functions,
+Reads what the official Qwen handler of the same release reads: both newlines are mandatory; text that is not JSON is skipped (early
+releases then read no calls at all); JSON that is not an object, or lacks `name` or `arguments`, makes the answer undecodable. Arguments may
+be a JSON text. The official handler then evaluates name and arguments as code; here a name is looked up among the documented functions,
 and NaN and Infinity are refused as the undefined names that they are there.
 """
 
@@ -11,18 +11,18 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .decode import MAX_TEXT, Call, Spoken, Undecodable, Unquoted, bounded, checked
+from .decode import MAX_TEXT, Call, EvaluatedName, Undecodable, Unquoted, bounded, checked
 
 _TAGGED = re.compile(r"<tool_call>\n(.*?)\n</tool_call>", re.DOTALL)
 
 
-def spoken(text: str) -> str:
-    """An answer without the thoughts before it, as the official Qwen handlers cut them off."""
+def without_thoughts(text: str) -> str:
+    """The answer after the model's thoughts, which are cut off as in the official Qwen handlers."""
     return text.split("</think>")[-1].lstrip("\n") if "</think>" in text else text
 
 
 def decode(text: str, early: bool = False) -> list[Call]:
-    """The calls in a model's answer, none for a text without any; Undecodable where the official decoder raises."""
+    """The calls in a model's answer, in order. Raises Undecodable when the official decoder raises. `early`: see `Release`."""
     if len(text) > MAX_TEXT:
         raise Undecodable(f"longer than {MAX_TEXT} characters")
     parts = []
@@ -34,7 +34,7 @@ def decode(text: str, early: bool = False) -> list[Call]:
     if not all(isinstance(part, dict) for part in parts):
         if early:
             return []
-        raise Undecodable("a call that is no JSON object")
+        raise Undecodable("a call that is not a JSON object")
     return bounded(parts, _call)
 
 
@@ -46,12 +46,12 @@ def _call(part: Mapping[str, Any]) -> Call:
     for key, value in given.items():
         try:
             arguments[key] = checked(value)
-        except Spoken as name_in_value:
+        except EvaluatedName as name_in_value:
             arguments[key] = Unquoted(repr(value))
             refusal = name_in_value.error
     return Call(str(name), arguments, refusal)
 
 
 def write(calls: list[Call]) -> str:
-    """An answer that makes `calls`."""
+    """The text of an answer that makes `calls`."""
     return "\n".join(f"<tool_call>\n{json.dumps({'name': call.name, 'arguments': call.arguments})}\n</tool_call>" for call in calls)

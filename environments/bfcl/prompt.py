@@ -1,9 +1,9 @@
-"""What the agent is told: the functions on offer at the start, and those that are held out until a later turn.
+"""The prompts: the functions that are offered from the start, and those that are held out until a later turn.
 
 Two styles, whose results are not comparable. "official" is the benchmark's own text: in prompt mode a system prompt of about 7,600 tokens,
 in function-call mode the function documents as tools and no system prompt, as its Qwen handler has it. "compact" fits small models: one
-line for each function. In both modes the official handlers of local models tell of held-out functions in a user message of their turn, so a
-conversation only ever grows; handlers of hosted models change the list of tools instead, which is not done here.
+line for each function. In both modes the official handlers of local models announce held-out functions in a user message of their turn, so
+a conversation only ever grows; handlers of hosted models change the list of tools instead, which is not done here.
 """
 
 import copy
@@ -29,34 +29,34 @@ Documents = Sequence[Mapping[str, Any]]
 
 @lru_cache(maxsize=256)
 def system_prompt(apis: Apis, classes: tuple[str, ...], held_out: tuple[str, ...], style: str) -> str:
-    """What the first message says in prompt mode, for the functions of `classes` that are not held out."""
+    """The system prompt of prompt mode, with the functions of `classes` that are not held out."""
     documents = _offered(apis, classes, held_out)
     return _COMPACT + _lines(apis, documents) if style == "compact" else _official(apis, documents)
 
 
 @lru_cache(maxsize=256)
 def tools(apis: Apis, classes: tuple[str, ...], held_out: tuple[str, ...], style: str) -> tuple[dict[str, Any], ...]:
-    """The tools in function-call mode. Shared: not to be changed."""
+    """The tools of function-call mode. Shared between episodes, not to be changed."""
     documents = _offered(apis, classes, held_out)
     return tuple(_tool(apis.functions[document["name"]]) for document in documents) if style == "compact" else tuple(_hinted(documents))
 
 
 def late_message(apis: Apis, names: Sequence[str], style: str, mode: str) -> str:
-    """What the user says in the turn from which the functions `names` are on offer."""
+    """The user message of the turn in which the functions `names` are first offered."""
     documents = [apis.functions[name].document for name in names if name in apis.functions]
-    shown = str(documents)
+    rendered = str(documents)
     if style == "compact":
-        shown = (
+        rendered = (
             _lines(apis, documents)
             if mode == "prompt"
             else "\n".join(json.dumps(_tool(apis.functions[document["name"]])) for document in documents)
         )
     text: str = apis.constants.DEFAULT_USER_PROMPT_FOR_ADDITIONAL_FUNCTION_PROMPTING
-    return text.replace("{functions}", shown)
+    return text.replace("{functions}", rendered)
 
 
 def held_out(payload: Mapping[str, Any]) -> tuple[str, ...]:
-    """The functions that a task does not offer from its start."""
+    """Names of the functions that a task offers only in a later turn."""
     return tuple(name for names in payload.get("missed_function", {}).values() for name in names)
 
 
@@ -65,16 +65,16 @@ def _offered(apis: Apis, classes: tuple[str, ...], held_out: tuple[str, ...]) ->
 
 
 def _hinted(documents: Documents) -> list[dict[str, Any]]:
-    shown = [copy.deepcopy(dict(document)) for document in documents]
-    for document in shown:
+    rendered = [copy.deepcopy(dict(document)) for document in documents]
+    for document in rendered:
         document["description"] += _HINT
-    return shown
+    return rendered
 
 
 def _official(apis: Apis, documents: Documents) -> str:
-    shown, constants = _hinted(documents), apis.constants
+    rendered, constants = _hinted(documents), apis.constants
     if apis.release.early:
-        early: str = constants.DEFAULT_SYSTEM_PROMPT.format(functions=shown)
+        early: str = constants.DEFAULT_SYSTEM_PROMPT.format(functions=rendered)
         return early
     texts = constants.PROMPT_STYLE_TEMPLATES["classic"]
     prompt: str = constants.PROMPT_TEMPLATE_MAPPING["plaintext"].format(
@@ -84,7 +84,7 @@ def _official(apis: Apis, documents: Documents) -> str:
             output_format=constants.OUTPUT_FORMAT_MAPPING["python"], param_types=constants.PARAM_TYPE_MAPPING["python"]
         ),
         multiturn_behavior=texts["multiturn_behavior"],
-        available_tools=texts["available_tools"].format(format="json", functions=json.dumps(shown, indent=4)),
+        available_tools=texts["available_tools"].format(format="json", functions=json.dumps(rendered, indent=4)),
     )
     return prompt
 
@@ -102,11 +102,11 @@ def signature(function: Function) -> str:
     """`name(a: str, b: int = 1): What it does`."""
     described = function.document["parameters"]
     required = set(described.get("required", ()))
-    shown = []
+    rendered = []
     for name, detail in described["properties"].items():
         default = "" if name in required else f" = {_default(detail)!r}"
-        shown.append(f"{name}: {_type(detail)}{default}")
-    return f"{function.name}({', '.join(shown)}): {function.sentence}"
+        rendered.append(f"{name}: {_type(detail)}{default}")
+    return f"{function.name}({', '.join(rendered)}): {function.sentence}"
 
 
 def _type(detail: Mapping[str, Any]) -> str:

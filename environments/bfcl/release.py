@@ -1,4 +1,4 @@
-"""The releases of the benchmark that can be used; data and simulators differ between them, so every task says its release."""
+"""The releases of the benchmark that can be used. Data and simulators differ between them, so every task names its release."""
 
 from attrs import frozen
 
@@ -17,6 +17,7 @@ class Release:
 
     @property
     def requirement(self) -> str:
+        """The line of a requirements file that pins the wheel by its hash."""
         return f"bfcl-eval=={self.version} --hash=sha256:{self.sha256}"
 
     def entries(self, category: str) -> str:
@@ -35,7 +36,7 @@ RELEASES = {
         Release("2025.7.17", "1982d6804db2389d9f241d5ded49286ca47d9654fc518ea70857f5051217f88b", "BFCL_v3", early=True),
     )
 }
-"""The current one, and the last whose data files are named v3; about half of their entries differ."""
+"""The current release, and the last whose data files are named v3; about half of their entries differ."""
 DEFAULT = "2026.3.23"
 CATEGORIES = ("base", "miss_func", "miss_param", "long_context")
 """Variants of one set of 200 scenarios: as it is, with functions held out for a turn, with a request that lacks something for a
@@ -43,7 +44,7 @@ turn, and with large initial states."""
 ABSTAINING = ("miss_func", "miss_param")
 """Categories in which a turn without a ground truth asks for something that cannot be done yet."""
 SCORER = "1"
-"""Changes with every change of a score."""
+"""Version of the scorer: changes with every change of a score."""
 
 CLASSES = {
     "GorillaFileSystem": "gorilla_file_system",

@@ -13,7 +13,7 @@ _LISTED = re.compile(r"(?:\[Enum\]|[Oo]ptions(?: are)?): (.+)")
 
 
 def tools(apis: Apis) -> tuple[Tool, ...]:
-    """All functions. What one function of a class returns and another takes under the same name has that name as its `format`."""
+    """All functions as tools. What one function of a class returns and another takes under the same name has that name as its `format`."""
     found = []
     for documents in apis.documents.values():
         taken = {name for document in documents for name in document["parameters"]["properties"]}

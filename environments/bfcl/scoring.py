@@ -15,38 +15,38 @@ from attrs import frozen
 
 from .apis import Apis
 from .decode import Call, ground_truth
-from .world import Start, World, fresh
+from .services import Services, Start, fresh
 
 
 @frozen
-class Turn:
-    """What a turn's ground truth leads to; shared, never changed."""
+class ReferenceTurn:
+    """The results and the state that a turn's ground truth leads to. Shared between episodes, never changed."""
 
     results: Counter[str]
     state: dict[str, dict[str, Any]]
 
 
 @lru_cache(maxsize=1024)
-def reference(apis: Apis, start: Start, answers: str) -> tuple[Turn | None, ...]:
-    """One Turn for each turn of the ground truth (`answers`: JSON of lists of calls), None where that is empty."""
-    world, turns = fresh(apis, start), list[Turn | None]()
+def reference(apis: Apis, start: Start, answers: str) -> tuple[ReferenceTurn | None, ...]:
+    """The reference of each turn of the ground truth (`answers`: JSON of lists of calls); None for a turn without one."""
+    world, turns = fresh(apis, start), list[ReferenceTurn | None]()
     for calls in json.loads(answers):
         results = Counter(world.execute(ground_truth(call, apis.parameters)).text for call in calls)
-        turns.append(Turn(results, World(apis, world.save()).public()) if calls else None)
+        turns.append(ReferenceTurn(results, Services(apis, world.save()).public()) if calls else None)
     return tuple(turns)
 
 
-def passes(world: World, turn: Turn | None, calls: int, results: Sequence[str]) -> bool:
+def passes(world: Services, turn: ReferenceTurn | None, calls: int, results: Sequence[str]) -> bool:
     """Whether a turn that ends now, with `calls` made in it and `results` since the episode's start, is right."""
     if turn is None:
         return True
     try:
         return calls > 0 and world.public() == turn.state and turn.results <= Counter(results)
-    except Exception:  # noqa: BLE001 - a state that cannot be compared is not the right one
+    except Exception:  # noqa: BLE001 - a state that cannot be compared is not the reference's
         return False
 
 
-def judge(world: World, turns: Sequence[Turn | None], played: Sequence[Sequence[Call]]) -> tuple[bool, ...]:
+def judge(world: Services, turns: Sequence[ReferenceTurn | None], played: Sequence[Sequence[Call]]) -> tuple[bool, ...]:
     """For each turn, whether `played` (the calls in each turn, carried out in the fresh `world`) is right at its end."""
     results, right = list[str](), []
     for turn, calls in zip(turns, played, strict=False):

@@ -2,7 +2,7 @@
 
 Each kind of scenario (its set of involved classes) is spread evenly, 5 : 1 : 4 over train, dev and test (100, 20, 80 of 200); scenarios
 with the same solution in any category go together. So the split is the same in every category. The benchmark is ordered by class, so its
-two unshuffled halves train and test on different services; they are here under their own names only.
+two unshuffled halves train and test on different services; they are offered under their own names only.
 """
 
 import random

@@ -1,7 +1,7 @@
-"""The desk: a small office of 14 apps, embedded, with a tiny policy that ships with it (`pkg:coevolve.environments.desk/policy`).
+"""The desk: a small built-in office of 14 apps, and a tiny policy for it (`pkg:coevolve.environments.desk/policy`).
 
 The default environment. A task is a request in plain words; it takes one to four dependent calls, and success is the right final state
-and the right answer. Nothing has to be fetched.
+and the right answer. Nothing needs to be fetched.
 """
 
 from collections.abc import Sequence

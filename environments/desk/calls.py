@@ -1,4 +1,4 @@
-"""The text form of a call: `tool argument=value ...` on one line, words apart by spaces; `done` or `done answer=value` ends the episode."""
+"""Calls as text: `tool argument=value ...` on one line, separated by spaces; `done` or `done answer=value` ends the episode."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ _ARGUMENT = re.compile(r"([a-z]+)=([!-~]+)", re.ASCII)
 
 
 def parse(text: str) -> Action | None:
-    """The call that `text` is, None when it is none. The text is only matched, never evaluated; it is not checked against the tools.
+    """The call in `text`, None when it is not a call. The text is only matched, never evaluated or checked against the tools.
 
     >>> parse("contacts.birthday person=ana@desk.org as=iso")
     Action(name='contacts.birthday', arguments={'person': 'ana@desk.org', 'as': 'iso'}, turn=0)
@@ -36,7 +36,7 @@ def parse(text: str) -> Action | None:
 
 
 def write(action: Action) -> str:
-    """The text of a call; `parse` gives it back.
+    """The text of a call; `parse` reads it.
 
     >>> write(Action("done", {"answer": "BER"}))
     'done answer=BER'

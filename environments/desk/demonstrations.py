@@ -1,10 +1,10 @@
 """Where the policy's weakness comes from: a demonstrator that errs on a sparse set of compositions.
 
-The demonstrator does everything right but one thing. On a **weak link**, a lookup whose value goes to a certain tool, it asks for
-a fixed wrong form with a fixed probability. Weak links are drawn from a base seed and cluster by the app of the lookup: in
+The demonstrator makes one kind of error. On a **weak link**, a lookup whose value goes to a certain tool, it asks for a fixed wrong form
+with a fixed probability. Weak links are drawn from a base seed and cluster by the app of the lookup: in
 WEAK_APPS of the 14 apps most links are weak, elsewhere few. A policy trained on its demonstrations knows every tool and most
 compositions, fails greedily on the weak ones, and gets these right now and then when sampled. Only the training and the check of
-the policy use this table: it is the recipe of a student, not a part of the world.
+the policy use this table: it is part of the policy's training, not of the world.
 """
 
 import random
@@ -52,7 +52,7 @@ def weak_links(seed: int) -> Mapping[tuple[str, str], Habit]:
 
 
 def links_of(plan: Plan) -> list[tuple[str, str]]:
-    """The links in a plan."""
+    """The links in a plan, as (producer, consumer)."""
     found, nodes = [], list(plan)
     for node in nodes:
         if isinstance(node.value, Node):
@@ -63,7 +63,7 @@ def links_of(plan: Plan) -> list[tuple[str, str]]:
 
 def demonstrate(plan: Plan, seed: int, habits: Mapping[tuple[str, str], Habit], rng: random.Random) -> list[tuple[str, str]]:
     """Calls and observations of one demonstration, in order. A refused call is followed by `done`: the demonstrator gives up."""
-    world, said = World(seed), list[tuple[str, str]]()
+    world, calls = World(seed), list[tuple[str, str]]()
 
     def run(node: Node, taker: str | None) -> str:
         value = run(node.value, node.spec.name) if isinstance(node.value, Node) else node.value
@@ -74,11 +74,11 @@ def demonstrate(plan: Plan, seed: int, habits: Mapping[tuple[str, str], Habit], 
         given = {node.spec.entity: node.entity, node.spec.takes: value, "as": form}
         action = Action(node.spec.name, {name: given[name] for name in node.spec.arguments})
         try:
-            said.append((write(action), world.call(action)))
+            calls.append((write(action), world.call(action)))
         except Refused as refused:
-            said.append((write(action), f"error: {refused}"))
+            calls.append((write(action), f"error: {refused}"))
             raise
-        return said[-1][1]
+        return calls[-1][1]
 
     answer = None
     try:
@@ -87,5 +87,5 @@ def demonstrate(plan: Plan, seed: int, habits: Mapping[tuple[str, str], Habit], 
             answer = result if root.spec.gives else answer
     except Refused:
         answer = None
-    said.append((write(Action(DONE, {"answer": answer})), ""))
-    return said
+    calls.append((write(Action(DONE, {"answer": answer})), ""))
+    return calls

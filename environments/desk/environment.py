@@ -1,4 +1,4 @@
-"""The component: splits, episodes, the public description, patterns, composing and keys."""
+"""The environment: splits, episodes, the public description, patterns, composing and keys."""
 
 import json
 import threading
@@ -11,7 +11,7 @@ from attrs import field, frozen, validators
 from coevolve import Action, Description, Message, Step, Task, TaskKeys, Tool, Trajectory, UserError, did_you_mean
 
 from .calls import DONE, write
-from .composing import compose
+from .compose import compose
 from .episode import DeskEpisode, reference, seed_of
 from .generator import generate
 from .tools import ENTITIES, TOOLS, Spec
@@ -37,7 +37,7 @@ class DeskOptions:
     test: int = field(default=800, validator=validators.ge(1))
     """Tasks in the held-out split "test"."""
     calls: int = field(default=8, validator=validators.ge(1))
-    """Calls in an episode, `done` not counted; one more is a policy fault."""
+    """Calls in an episode, without `done`; one more is a policy fault."""
     patterns: str = field(default="links", validator=validators.in_(("links", "tools", "both")))
     """What the rare signal counts: "links" (a lookup's value handed to a tool, `producer>consumer`), "tools" (names), or "both"."""
     manual: bool = False
@@ -45,11 +45,11 @@ class DeskOptions:
 
 
 class Desk:
-    """Tools that need each other's values in the right form; success is the right final state and the right answer."""
+    """Tools that need each other's values in the right form; success is the right final state and the right answer. Thread-safe."""
 
     name: ClassVar[str] = "desk"
     Options: ClassVar[type[Any]] = DeskOptions
-    fixed: ClassVar[tuple[str, ...]] = ("seed", "train", "dev", "test", "calls", "patterns", "manual")
+    fixed_options: ClassVar[tuple[str, ...]] = ("seed", "train", "dev", "test", "calls", "patterns", "manual")
 
     def __init__(self, options: DeskOptions) -> None:
         self.options = options
@@ -95,7 +95,7 @@ class Desk:
 
 
 def _links(steps: Sequence[Step]) -> list[str]:
-    """Every handing over of a lookup's value, also in a form that the taker refused."""
+    """`producer>consumer` for each lookup's value that was passed to a tool, also when the tool refused its form."""
     found, given = [], dict[tuple[str, str], str]()
     for step in steps:
         spec = TOOLS.get(step.action.name)
@@ -123,7 +123,7 @@ def _tool(spec: Spec) -> Tool:
 
 
 def manual() -> str:
-    """The notes and one line a tool, for a system message."""
+    """The text of a system message: the notes, forms and entities, and one line for each tool."""
     names = [f"every {entity}: {', '.join(words)}" for entity, words in ENTITIES.items()]
     lines = [f"{s.name} {' '.join(f'{a}=' for a in s.arguments)}: {_tool(s).description}" for s in TOOLS.values()]
     forms = [f"forms of a {kind}: {', '.join(table)}" for kind, table in FORMS.items()]

@@ -1,4 +1,4 @@
-"""One attempt at a desk task: text in, observation out, and the score."""
+"""One attempt at a desk task, and its score."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -13,7 +13,7 @@ from .world import Refused, World
 
 @lru_cache(maxsize=65536)
 def reference(seed: int, solution: tuple[str, ...]) -> tuple[str, str | None] | None:
-    """State digest and answer that the solution leads to in a fresh world; None when one of its calls is refused or it never ends."""
+    """State digest and answer that the solution leads to in a fresh world; None when a call is refused or it does not end with `done`."""
     world = World(seed)
     for text in solution:
         action = parse(text)
@@ -34,7 +34,7 @@ def seed_of(task: Task) -> int:
 
 
 class DeskEpisode:
-    """Bounded by `limit` calls. Text that is no call, and the limit, end the episode as a policy fault; both leave the task undone."""
+    """An episode of at most `limit` calls. Text that is not a call, and the limit, end it with a policy fault; the task then fails."""
 
     tools: Sequence[dict[str, Any]] | None = None
 
@@ -51,13 +51,13 @@ class DeskEpisode:
         action = parse(text)
         if action is None:
             self._done = True
-            return Observation(_says("error: this is no call"), done=True, fault="no_call")
+            return Observation(_reply("error: this is no call"), done=True, fault="no_call")
         if action.name == DONE:
             return self._finish(action)
         self._calls += 1
         step = self._call(action)
         self._done = self._calls >= self._limit
-        return Observation(_says(step.observation), (step,), self._done, "too_many_calls" if self._done else None)
+        return Observation(_reply(step.observation), (step,), self._done, "too_many_calls" if self._done else None)
 
     def _call(self, action: Action) -> Step:
         try:
@@ -69,12 +69,12 @@ class DeskEpisode:
     def _finish(self, action: Action) -> Observation:
         if action.arguments.keys() - {"answer"}:
             self._done = True
-            return Observation(_says("error: wants answer="), done=True, fault="no_call")
+            return Observation(_reply("error: wants answer="), done=True, fault="no_call")
         self._answer, self._done, self._finished = action.arguments.get("answer"), True, True
         return Observation((), (Step(action, "", self._answer),), done=True)
 
     def score(self) -> float:
-        """1 when `done` was said with the reference's answer in the reference's final state, else 0."""
+        """1.0 when the episode ended with `done`, the reference's answer and the reference's final state, else 0.0."""
         wanted = reference(seed_of(self._task), tuple(write(a) for a in self._task.solution))
         return float(self._finished and wanted == (self._world.digest(), self._answer))
 
@@ -89,7 +89,7 @@ class DeskEpisode:
         return self._world.digest()
 
     def close(self) -> None:
-        """Nothing is held outside the object."""
+        """Does nothing: an episode holds nothing outside the object."""
 
     def __enter__(self) -> "DeskEpisode":
         return self
@@ -98,5 +98,5 @@ class DeskEpisode:
         self.close()
 
 
-def _says(text: str) -> tuple[Message, ...]:
+def _reply(text: str) -> tuple[Message, ...]:
     return ({"role": "user", "content": text},)

@@ -1,4 +1,4 @@
-"""Seed tasks: random plans, worded, solved and dealt to the splits by the family of their tools."""
+"""Seed tasks: random plans, worded, solved and assigned to the splits by the family of their tools."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ def random_plan(rng: random.Random, shape: str | None = None) -> Plan:
     shape = shape or rng.choices(list(SHAPES), list(SHAPES.values()))[0]
     while True:
         plan = tuple(_chain(rng, part.split()) for part in shape.split(", "))
-        if len({root.spec.name for root in plan}) == len(plan):  # one tool twice could undo itself
+        if len({root.spec.name for root in plan}) == len(plan):  # a tool that occurs twice could undo its own change
             return plan
 
 

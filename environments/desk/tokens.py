@@ -44,7 +44,7 @@ def vocabulary() -> list[str]:
 
 
 def make_tokenizer() -> "PreTrainedTokenizerFast":
-    """A fast tokenizer that splits at spaces, after "=" and before a sentence's punctuation; decoding gives the text back."""
+    """A fast tokenizer that splits at spaces, after "=" and before a sentence's punctuation; decoding restores the text."""
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 

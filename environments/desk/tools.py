@@ -1,8 +1,8 @@
-"""The desk's 117 tools in 14 apps, one a line: what each takes, what it gives, how a person asks for it.
+"""The desk's 117 tools in 14 apps, one a line: what each takes, what it gives, how a request names it.
 
 There are three kinds. A **lookup** gives a value; it is found by an entity ("the budget meeting") or by a value of another lookup. An
-**action** changes the world, most of them with a value. `reads` is the one form that a tool takes its value in; it is not in the public
-description, as in many real programming interfaces it is learnt by use.
+**action** changes the world, most of them with a value. `reads` is the one form that a tool takes its value in; it is not in the
+public description: as with many real programming interfaces, it is learnt by use.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class Spec:
 
     @cached_property
     def arguments(self) -> tuple[str, ...]:
-        """Names of its arguments; all are needed."""
+        """Names of its arguments; all are required."""
         named = [a for a in (self.entity, self.takes) if a]
         return (*named, "as") if self.gives else tuple(named)
 
@@ -216,11 +216,11 @@ def _catalogue() -> dict[str, Spec]:
 
 TOOLS: Mapping[str, Spec] = _catalogue()
 SOURCES = tuple(s for s in TOOLS.values() if s.gives and s.entity)
-"""Lookups by entity: where a chain begins."""
+"""Lookups by entity, with which a chain begins."""
 RELAYS = tuple(s for s in TOOLS.values() if s.gives and s.takes)
-"""Lookups by value: the middle of a chain."""
+"""Lookups by value, in the middle of a chain."""
 ACTIONS = tuple(s for s in TOOLS.values() if s.takes and not s.gives)
-"""Actions with a value: the end of a chain."""
+"""Actions with a value, with which a chain ends."""
 SIMPLE = tuple(s for s in TOOLS.values() if not s.takes and not s.gives)
 """Actions on an entity alone."""
 LINKS = tuple((p.name, c.name) for p in (*SOURCES, *RELAYS) for c in (*RELAYS, *ACTIONS) if p.gives == c.takes and p is not c)

@@ -1,12 +1,12 @@
-"""Train the policy that ships with the desk, by supervised steps on noisy demonstrations.
+"""Train the policy that ships with the desk, by supervised learning from noisy demonstrations.
 
     OMP_NUM_THREADS=1 python -m coevolve.environments.desk.train_policy --out DIR [--seed N] [--steps N]
 
-**Its weakness is made, and made here.** The demonstrator asks for a wrong form on the links that the base seed makes weak
+**Its weakness is deliberate, and comes from here.** The demonstrator asks for a wrong form on the links that the base seed makes weak
 (`demonstrations`: 5 of 14 producing apps, 72 % of their links, 5 % elsewhere, wrong with probability 0.58 to 0.78) and is right
 everywhere else. The policy copies that. Another seed gives another weak set and other weights: several base policies for a study.
 
-The demonstrations are random plans over all tool families and in all frames of wording, as a pretrained model has seen language of
+The demonstrations are random plans over all tool families and in all frames of wording, since a pretrained model has seen language of
 every kind; the split "test" is held out from the task pools of reinforcement learning, not from this stage. The loss is the mean
 negative log-likelihood of the tokens that the assistant writes, `<end>` included.
 """
@@ -56,7 +56,7 @@ def new_model() -> "LlamaForCausalLM":
 
 
 def rows(tokenizer: "PreTrainedTokenizerFast", seed: int) -> Iterator[Row]:
-    """Endless demonstrations as tokens; equal to what the chat template gives for the same messages."""
+    """An endless stream of demonstrations as tokens, the same as the chat template gives for the same messages."""
     rng, habits = random.Random(f"demonstrations {seed}"), weak_links(seed)
     ids = {token: i for i, token in enumerate(vocabulary())}
     user, assistant, end = ids["<user>"], ids["<assistant>"], ids[END]
@@ -69,15 +69,15 @@ def rows(tokenizer: "PreTrainedTokenizerFast", seed: int) -> Iterator[Row]:
         tokens = [user, *encode(word(plan, rng, (*FRAMES, *HELD_OUT_FRAMES))), end]
         mask = [0] * len(tokens)
         for call, seen in demonstrate(plan, rng.getrandbits(31), habits, rng):
-            said = [*encode(call), end]
-            heard = [user, *encode(seen), end] if seen else []
-            tokens += [assistant, *said, *heard]
-            mask += [0, *[1] * len(said), *[0] * len(heard)]
+            written = [*encode(call), end]
+            observed = [user, *encode(seen), end] if seen else []
+            tokens += [assistant, *written, *observed]
+            mask += [0, *[1] * len(written), *[0] * len(observed)]
         yield tokens, mask
 
 
 def batches(source: Iterator[Row]) -> Iterator[tuple["torch.Tensor", "torch.Tensor"]]:
-    """Ids and labels (-100 where no loss is), rows of about equal length together."""
+    """An endless stream of ids and labels, both (rows, width), with label -100 where there is no loss; rows of similar length together."""
     import torch
 
     while True:
@@ -93,7 +93,7 @@ def batches(source: Iterator[Row]) -> Iterator[tuple["torch.Tensor", "torch.Tens
 
 
 def train(seed: int, steps: int, verbose: bool = True) -> "tuple[LlamaForCausalLM, PreTrainedTokenizerFast]":
-    """The trained policy and its tokenizer."""
+    """Train for `steps` optimiser steps of BATCH rows; returns the policy and its tokenizer. The same seed gives the same weights."""
     import torch
     from torch.nn.functional import cross_entropy
 
@@ -127,7 +127,7 @@ def main() -> None:
     model, tokenizer = train(arguments.seed, arguments.steps)
     model.save_pretrained(arguments.out)
     tokenizer.save_pretrained(arguments.out)
-    from .evaluation import report
+    from .policy_report import report
 
     print(report(model, tokenizer, weak_links(arguments.seed)))
 

@@ -1,7 +1,7 @@
-"""What the desk's tools pass to each other: twelve kinds of values, six values of each kind, three written forms of each value.
+"""The values that the desk's tools pass to each other: twelve kinds of values, six values of each kind, three written forms of each value.
 
-One value has one meaning and several forms, like a day as `2027-03-04`, `03/04/2027` or `04.03.2027`. A tool that gives a value is told
-which form to write; a tool that takes one reads a single form and refuses the others.
+One value has one meaning and several forms, like a day as `2027-03-04`, `03/04/2027` or `04.03.2027`. The call of
+a tool that gives a value names the form to write; a tool that takes a value reads a single form and refuses the others.
 """
 
 from collections.abc import Mapping

@@ -29,9 +29,9 @@ class Node:
 Plan = tuple[Node, ...]
 
 FRAMES = ("Please {all}.", "I need you to {all}.", "Can you {all}?", "Find {first} and {last}.")
-"""How the requests of all splits but "test", and all composed ones, are put."""
+"""Wordings of the requests of all splits but "test", and of all composed tasks."""
 HELD_OUT_FRAMES = ("{all}, please.", "Do me a favour and {all}.", "Take {first}, then {last}.")
-"""How the requests of split "test" are put."""
+"""Wordings of the requests of split "test"."""
 
 
 def ask(plan: Plan, frame: str) -> str:
@@ -42,12 +42,12 @@ def ask(plan: Plan, frame: str) -> str:
 
 
 def fits(plan: Plan, frame: str) -> bool:
-    """Whether the request can be put so."""
+    """Whether the plan can be worded in this frame."""
     return "{first}" not in frame or (len(plan) == 1 and plan[0].spec.gives is None and isinstance(plan[0].value, Node))
 
 
 def intent(plan: Plan) -> str:
-    """What the plan is for, without any frame: "book a train on the birthday of the writer of the budget note"."""
+    """The request without a frame: "book a train on the birthday of the writer of the budget note"."""
     return " and ".join(f"tell me {_noun(root)} as {root.form}" if root.spec.gives else _noun(root) for root in plan)
 
 
@@ -60,7 +60,7 @@ def _phrase(node: Node, value: str) -> str:
 
 
 def solve(plan: Plan, seed: int) -> tuple[Action, ...]:
-    """Carry the plan out in a fresh world, root by root, lookups just before what needs them; the calls made, `done` included.
+    """Carry out the plan in a fresh world, root by root, each lookup just before the call that needs it; returns the calls, with `done`.
 
     Raises Refused when the desk refuses one of them.
     """

@@ -1,4 +1,4 @@
-"""The desk itself: what lookups find and actions change. All of it follows from a seed and the calls made; nothing is random or shared."""
+"""The desk itself: what lookups find and actions change. All of it follows from a seed and the calls; nothing is random or shared."""
 
 import json
 import zlib
@@ -13,13 +13,13 @@ from .values import FORMS, READ, SIZE
 
 
 class Refused(Exception):
-    """The desk would not do a call; the text says why in a few words."""
+    """The desk refused a call; the message is the reason in a few words."""
 
 
 class World:
-    """One desk. `state` is JSON: the seed, what actions recorded by tool, and how many calls were refused.
+    """One desk; for one thread at a time. `state` is JSON: the seed, the records of actions by tool, and the number of refused calls.
 
-    A refused call is an incident that stays on record, so a task done with a refused call on the way is not done as asked.
+    A refused call stays on record as an incident, so a task that needed one is not solved.
     """
 
     def __init__(self, seed: int) -> None:
@@ -70,7 +70,7 @@ class World:
         return meaning
 
     def _fact(self, name: str, key: str) -> int:
-        """What a lookup finds: what an action has set, else what the seed made it."""
+        """The value that a lookup finds: the one that an action has set, else the one that follows from the seed."""
         changed: dict[str, int] = self.state["records"].get(_CHANGED_BY.get(name, ""), {})
         return changed[key] if key in changed else zlib.crc32(f"{self.state['seed']}/{name}/{key}".encode()) % SIZE
 
@@ -83,10 +83,11 @@ class World:
             records.setdefault(spec.name, {})[entity] = value
 
     def digest(self) -> str:
-        """Equal exactly for equal states."""
+        """A digest of the state: equal exactly for equal states."""
         return sha256(json.dumps(self.state, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def copy(self) -> "World":
+        """An independent world in the same state."""
         new = World(self.state["seed"])
         new.state["incidents"] = self.state["incidents"]
         new.state["records"] = {tool: done.copy() for tool, done in self.state["records"].items()}

@@ -2,7 +2,7 @@
 
     max_k s_k < 0.5 over all rollouts of the task in iterations (t - N, t], t being the last iteration seen
 
-Such a task gives no advantage, so training alone does not get over it; easier relatives of it might. Not part of the paper.
+Such a task gives no advantage, so training alone does not improve on it; easier variants of it might. Not part of the paper.
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ class StubbornOptions:
     """Options of the stubborn signal."""
 
     iterations: int = field(default=3, validator=validators.ge(1))
-    """N: how many iterations back the rollouts count."""
+    """N: number of latest iterations whose rollouts count."""
     min_rollouts: int = field(default=8, validator=validators.ge(1))
-    """A task with fewer scored rollouts among them gets no signal."""
+    """A task with fewer scored rollouts in these iterations gets no signal."""
 
 
 class Stubborn:

@@ -1,1 +1,1 @@
-"""Who does the environment's work, where it is not this process."""
+"""Executors: they run the environment in workers outside of this process."""

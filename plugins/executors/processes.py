@@ -1,9 +1,9 @@
 """Workers that are processes of this machine, kept for the whole run.
 
-Own processes and not a pool of the standard library's or of loky's: an episode lives in one process, so calls must go to a certain
-one, and the loss of one must not take the others down, as it does in both. Each worker is a fresh interpreter in a session of its own, so
-that Ctrl-C reaches the run alone, and stopping a worker by force ends what its environment started, too. A worker
-ends itself when the process that started it is gone, however that ended.
+They are not a pool of the standard library or of loky: an episode lives in one process, so a call must go to that process, and the loss of
+one process must not end the others, as it does in both. Each worker is a fresh interpreter in a session of its own: Ctrl-C reaches the run
+alone, and stopping a worker by force also ends what its environment started. A worker ends itself when the process that started it is
+gone, however that process ended.
 """
 
 import json
@@ -21,31 +21,31 @@ from attrs import field, frozen, validators
 from coevolve import EnvironmentSource, Worker, WorkerLost, WorkerSettings, hookimpl
 
 BEGIN = "import json, sys; sys.path[:] = json.loads(sys.argv[2]); from {module} import serve; serve(int(sys.argv[1]))"
-"""What a worker's interpreter runs: it finds modules where this one does."""
+"""What a worker's interpreter runs. It finds modules where this process finds them."""
 STOP = b""
 
 
 @frozen
 class ProcessesOptions:
-    """How many processes there are and how long to bear with them."""
+    """Options of the processes executor."""
 
     workers: int = field(default=2, validator=validators.ge(1))
-    """Processes; more than the machine's cores do not help where the environment computes."""
+    """Number of processes. More than the machine's cores do not help an environment that computes."""
     retries: int = field(default=3, validator=[validators.ge(0), validators.le(100)])
-    """How often a call is repeated on another worker when its own is lost, and how often in a row a worker's start."""
+    """How often a call is repeated on another worker when its own is lost, and how often in a row the start of a worker is repeated."""
     start_timeout: float = field(default=60.0, validator=[validators.gt(0), validators.le(1e6)])
-    """Seconds in which a worker must have its environment ready."""
+    """Seconds until a worker must have its environment ready."""
 
 
 class WorkerProcess:
-    """The near end of one process."""
+    """The connection to one worker process."""
 
     def __init__(self, source: EnvironmentSource) -> None:
         self._connection, theirs = Pipe()
         code = BEGIN.format(module=__name__)
         command = [sys.executable, "-c", code, str(theirs.fileno()), json.dumps(sys.path)]
         try:
-            # Its input stays open as long as this process lives, and says nothing.
+            # Its input stays open as long as this process lives; nothing is written to it.
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=[theirs.fileno()], start_new_session=True)
         except BaseException:
             self._connection.close()
@@ -53,7 +53,7 @@ class WorkerProcess:
         finally:
             theirs.close()
         self._stopping, self._asking = threading.Lock(), False
-        with suppress(OSError):  # already gone: the first request tells
+        with suppress(OSError):  # already gone: the first request raises
             self._connection.send(source)
 
     def ask(self, request: bytes, timeout: float) -> bytes:
@@ -108,11 +108,11 @@ class Processes:
         return WorkerProcess(source)
 
     def close(self) -> None:
-        """The workers are all that there was."""
+        """Nothing but the workers was there."""
 
 
 def serve(descriptor: int) -> None:
-    """Be a worker: answer what comes in over the connection until it says stop."""
+    """Run a worker: answer the requests of the connection with this file descriptor until it sends STOP or closes."""
     life = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)  # the environment, and what it starts, must not read or keep it
@@ -125,7 +125,7 @@ def serve(descriptor: int) -> None:
 
 
 def _end_with(life: int) -> None:
-    """End this process and all that it started when the one that started it is gone."""
+    """End this process and all that it started when the process that started it is gone."""
     os.read(life, 1)
     os.killpg(0, signal.SIGKILL)
 

@@ -1,7 +1,7 @@
 """Workers that are Ray actors, on this machine or on all machines of a cluster (extra "ray").
 
-Ray's own restarts are off: it would bring an actor back without its episodes. The loop replaces an actor itself and opens its episodes
-again. Every wait for Ray has a deadline: with no room in the cluster it would wait without end.
+Ray's own restarts are off, because they bring an actor back without its episodes. Core replaces an actor and opens its episodes again.
+Every wait for Ray has a deadline: in a cluster without room Ray waits without end.
 """
 
 import os
@@ -21,26 +21,26 @@ from coevolve import EnvironmentSource, UserError, Worker, WorkerLost, WorkerSet
 
 @frozen
 class RayOptions:
-    """Which cluster, how many actors there are, and how long to bear with them."""
+    """Options of the ray executor."""
 
     address: str = ""
-    """Of a running cluster ("auto": the one that this machine belongs to); "" begins one on this machine that ends with the run."""
+    """Address of a running cluster ("auto": the one that this machine belongs to); "" starts one on this machine that ends with the run."""
     workers: int = field(default=2, validator=validators.ge(1))
     """Number of actors."""
     cpus: float = field(default=1.0, validator=validators.gt(0))
-    """Cores of the cluster that one actor takes."""
+    """Cores of the cluster that one actor reserves."""
     retries: int = field(default=3, validator=[validators.ge(0), validators.le(100)])
-    """How often a call is repeated on another actor when its own is lost, and how often in a row an actor's start."""
+    """How often a call is repeated on another actor when its own is lost, and how often in a row the start of an actor is repeated."""
     start_timeout: float = field(default=60.0, validator=[validators.gt(0), validators.le(1e6)])
-    """Seconds in which an actor must have its environment ready; with no room in the cluster they pass in vain."""
+    """Seconds until an actor must have its environment ready. In a cluster without room they pass in vain."""
 
 
-class Seat:
-    """What runs in an actor."""
+class EnvironmentActor:
+    """The class of the actors: one worker's environment."""
 
     def __init__(self, source: bytes, path: list[str]) -> None:
         sys.path.extend(place for place in path if place not in sys.path)
-        # Written by the program that made this actor. Ray pickles as well: who may join the cluster may run code in it anyway.
+        # Written by the program that made this actor. Ray pickles as well: whoever can join the cluster can run code in it.
         self._answer: Callable[[bytes], bytes] = pickle.loads(source).build()
 
     def answer(self, request: bytes) -> bytes:
@@ -48,7 +48,7 @@ class Seat:
 
 
 class RayWorker:
-    """The near end of one actor."""
+    """The connection to one actor."""
 
     def __init__(self, ray: Any, actor: Any) -> None:
         self._ray, self._actor = ray, actor
@@ -64,8 +64,8 @@ class RayWorker:
         return found
 
     def stop(self, grace: float) -> None:
-        """By force in any case: an actor's exit handlers run in its machine's own time, and nobody could wait for them here."""
-        with suppress(Exception):  # of a cluster that is gone; there is nothing left to stop then
+        """Ends the actor by force, whatever the grace: nothing here could wait for its exit handlers."""
+        with suppress(Exception):  # the cluster is gone, and the actor with it
             self._ray.kill(self._actor, no_restart=True)
 
 
@@ -90,7 +90,7 @@ class Ray:
             self._ray = ray
             if not ray.is_initialized():
                 self._connect(options)
-        self._actor = ray.remote(num_cpus=options.cpus, max_restarts=0, max_task_retries=0)(Seat)
+        self._actor = ray.remote(num_cpus=options.cpus, max_restarts=0, max_task_retries=0)(EnvironmentActor)
         return WorkerSettings(options.workers, options.retries, options.start_timeout)
 
     def _connect(self, options: RayOptions) -> None:
@@ -109,13 +109,13 @@ class Ray:
             words = " ".join(str(error).split())[:200]
             if options.address:
                 raise _no_cluster(options.address, words) from error
-            raise UserError(f"Ray does not start ({words}): see its logs, or take executor.name=processes") from error
+            raise UserError(f"Ray does not start ({words}): see its logs, or set executor.name=processes") from error
 
     def worker(self, source: EnvironmentSource) -> Worker:
         return RayWorker(self._ray, self._actor.remote(pickle.dumps(source), sys.path))
 
     def close(self) -> None:
-        """Leave the cluster, and end it if it began here; one that the program was already in stays."""
+        """Leave the cluster, and end it if it was started here. A cluster that the program had joined before stays joined."""
         if self._began:
             with _own_handlers():
                 self._ray.shutdown()
@@ -133,13 +133,13 @@ def _check_reachable(address: str) -> None:
 
 def _no_cluster(address: str, words: str) -> UserError:
     return UserError(
-        f"no Ray cluster at executor.address={address!r} ({words}): begin one with `ray start --head`, or name another address"
+        f"no Ray cluster at executor.address={address!r} ({words}): start one with `ray start --head`, or name another address"
     )
 
 
 @contextmanager
 def _own_handlers() -> Iterator[None]:
-    """Ray takes over SIGTERM when it is imported; whoever had it before keeps it."""
+    """Restore the handler of SIGTERM afterwards: Ray replaces it when it is imported."""
     main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGTERM) if main else None
     try:

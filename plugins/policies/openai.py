@@ -64,7 +64,7 @@ class OpenAIPolicy:
         self.options = options
         self.spent = Spent()
         self._environment: Environment | None = None
-        self._asking: Any = None
+        self._requests: Any = None
         self._lock = threading.Lock()
 
     def check(self) -> None:
@@ -80,7 +80,7 @@ class OpenAIPolicy:
     def provenance(self) -> Mapping[str, Any]:
         """Where the answers came from, and what of the request the endpoint took."""
         found: dict[str, Any] = {"endpoint": self.options.base_url}
-        return found | (self._asking.taken() if self._asking else {})
+        return found | (self._requests.taken() if self._requests else {})
 
     def usage(self) -> Mapping[str, float]:
         """Calls, tokens and cost so far."""
@@ -106,12 +106,12 @@ class OpenAIPolicy:
         import asyncio
 
         with self._lock:
-            if self._asking is None:
+            if self._requests is None:
                 self.check()
-                from .asking import Asking
+                from .endpoint_requests import EndpointRequests
 
-                self._asking = Asking(self.options, self.spent, self._environment)
-            return asyncio.run(self._asking.all(conversations, sampling, tell))
+                self._requests = EndpointRequests(self.options, self.spent, self._environment)
+            return asyncio.run(self._requests.all(conversations, sampling, tell))
 
 
 @hookimpl

@@ -73,7 +73,7 @@ class TransformersPolicy:
 
     name: ClassVar[str] = "transformers"
     Options: ClassVar[type[Any]] = TransformersOptions
-    fixed: ClassVar[tuple[str, ...]] = ("model", "chat_template")
+    fixed_options: ClassVar[tuple[str, ...]] = ("model", "chat_template")
 
     quantize: str = ""
     """How `model` is loaded, see `load`: a trainer that keeps its frozen weights in four bits has it sampled so before training too."""
@@ -142,7 +142,7 @@ class TransformersPolicy:
 
     @cached_property
     def chat(self) -> Any:
-        from .chat import ChatFormat
+        from .chat_format import ChatFormat
 
         return ChatFormat(self.tokenizer, self.options.model)
 

@@ -1,1 +1,1 @@
-"""Reporters: observers that show a run."""
+"""Reporters are observers that print a run's progress."""

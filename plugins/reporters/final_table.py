@@ -1,15 +1,15 @@
-"""The table that a run ends with."""
+"""The table that is printed at the end of a run."""
 
 from typing import TYPE_CHECKING, Any
 
-from .progress import counted
+from .progress import format_counts
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
 def final_table(summary: dict[str, Any]) -> "Table":
-    """Held-out success before and after, signals, the pool's growth, rejections, where the time went."""
+    """Build the table from a run's summary: held-out success before and after, signals, pool, rejections, teacher calls, shares of time."""
     from rich.table import Table
 
     table = Table(title=f"{summary['environment']}: {summary['iterations']} iterations, seed {summary['seed']}", show_header=False)
@@ -21,14 +21,14 @@ def final_table(summary: dict[str, Any]) -> "Table":
     train = summary["train_success"]
     if train:
         table.add_row("training success", f"{train['first']:.3f} -> {train['last']:.3f}")
-    table.add_row("signals", counted(summary["signals"]))
-    table.add_row("pool by origin", counted(summary["pool"]))
-    table.add_row("rejected", counted(summary["rejected"]))
+    table.add_row("signals", format_counts(summary["signals"]))
+    table.add_row("pool by origin", format_counts(summary["pool"]))
+    table.add_row("rejected", format_counts(summary["rejected"]))
     if teacher := summary["teacher"]:
         total = {name: sum(found[name] for found in teacher.values()) for name in ("calls", "failed", "tokens", "cost")}
-        by_purpose = counted({purpose: int(found["calls"]) for purpose, found in teacher.items()})
+        by_purpose = format_counts({purpose: int(found["calls"]) for purpose, found in teacher.items()})
         table.add_row("teacher calls", f"{by_purpose}; {total['failed']:g} failed; {total['tokens']:,.0f} tokens, cost {total['cost']:.6g}")
-    table.add_row("rollouts", f"{summary['rollouts']}; faults: {counted(summary['faults'])}")
+    table.add_row("rollouts", f"{summary['rollouts']}; faults: {format_counts(summary['faults'])}")
     share = summary["share"]
     if share:
         parts = ("generation", "update", "environment", "evaluation", "signals", "synthesis", "validation", "start")

@@ -1,4 +1,4 @@
-"""Reporter for terminals: one live display while the run goes on, the final table at its end."""
+"""Reporter for terminals: a live display during the run, and the final table at its end."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from coevolve import CandidateTask, RolloutGroup, Signal, Verdict, hookimpl
 
 from .final_table import final_table
-from .progress import FEEDBACK, Progress, by_mode, counted
+from .progress import FEEDBACK, Progress, format_counts, format_success
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LiveReporter:
-    """Shows step, reward, success, pool, signals, verdicts, time by part and time left; silent where the output is no terminal."""
+    """Displays iteration, reward, held-out success, signals, verdicts, shares of time and time left. Prints nothing outside a terminal."""
 
     def __init__(self) -> None:
         self.progress: Progress | None = None
@@ -30,7 +30,7 @@ class LiveReporter:
             self.begin(console, Progress(config["steps"], iteration, iteration=iteration))
 
     def begin(self, console: "Console", progress: Progress) -> None:
-        """Start the display on `console`."""
+        """Start the display of `progress` on `console`."""
         from rich.live import Live
 
         self.progress = progress
@@ -38,7 +38,7 @@ class LiveReporter:
         self.live.start()
 
     def render(self) -> "Group":
-        """The display as it stands."""
+        """Build the display from the figures so far; `begin` must have been called."""
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table
@@ -50,11 +50,11 @@ class LiveReporter:
         table.add_column()
         left = f"{progress.remaining:.0f} s left" if progress.remaining is not None else "starting"
         table.add_row("iteration", f"{progress.iteration} of {progress.steps}, {left}")
-        table.add_row("reward", f"{progress.reward:.3f} (groups that teach: {progress.mixed:.0%})")
+        table.add_row("reward", f"{progress.reward:.3f} (mixed groups: {progress.mixed:.0%})")
         for iteration, results in list(progress.evaluations.items())[-3:]:
-            table.add_row(f"held-out @ {iteration}", by_mode(results))
-        table.add_row("signals", counted(progress.signals))
-        table.add_row("evolved tasks", f"admitted {progress.admitted}; rejected {counted(progress.rejected)}")
+            table.add_row(f"held-out @ {iteration}", format_success(results))
+        table.add_row("signals", format_counts(progress.signals))
+        table.add_row("evolved tasks", f"admitted {progress.admitted}; rejected {format_counts(progress.rejected)}")
         whole = sum(progress.seconds.values())
         if whole:
             parts = {name: value / whole for name, value in progress.seconds.items() if name not in FEEDBACK}

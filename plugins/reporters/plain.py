@@ -1,4 +1,4 @@
-"""Reporter for logs: plain lines wherever the output is no terminal."""
+"""Reporter for logs: plain lines, where the output is not a terminal."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from coevolve import CandidateTask, RolloutGroup, Signal, Verdict, hookimpl
 
 from .final_table import final_table
-from .progress import Progress, by_mode, counted
+from .progress import Progress, format_counts, format_success
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 class PlainReporter:
-    """Prints a line for each thing that happens; silent where the terminal's live display is at work."""
+    """Prints one line for each event. Prints nothing in a terminal, where the live display does."""
 
     def __init__(self) -> None:
         self.progress: Progress | None = None
@@ -30,9 +30,9 @@ class PlainReporter:
         if console.is_terminal:
             return
         self.console, self.progress = console, Progress(config["steps"], iteration, iteration=iteration)
-        self._say(f"run {folder}: {config['environment']['name']}, iteration {iteration} of {config['steps']}")
+        self._print(f"run {folder}: {config['environment']['name']}, iteration {iteration} of {config['steps']}")
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         if self.progress is not None and self.console is not None:
             self.console.print(text, markup=False, highlight=False)
 
@@ -42,36 +42,36 @@ class PlainReporter:
     ) -> None:
         if self.progress is not None:
             self.progress.iteration_finished(iteration, groups, metrics, seconds)
-            self._say(self.progress.line())
+            self._print(self.progress.log_line())
 
     @hookimpl
     def coevolve_evaluated(self, iteration: int, results: dict[str, float]) -> None:
-        self._say(f"held-out success after {iteration} iterations: {by_mode(results)}")
+        self._print(f"held-out success after {iteration} iterations: {format_success(results)}")
 
     @hookimpl
     def coevolve_signals_detected(self, iteration: int, signals: Sequence[Signal]) -> None:
         kinds: dict[str, int] = {}
         for signal in signals:
             kinds[signal.kind] = kinds.get(signal.kind, 0) + 1
-        self._say(f"evolution after iteration {iteration}: signals {counted(kinds)}")
+        self._print(f"evolution after iteration {iteration}: signals {format_counts(kinds)}")
 
     @hookimpl
     def coevolve_task_admitted(self, iteration: int, candidate: CandidateTask) -> None:
-        self._say(f"  admitted {candidate.task.id}: {shorten(candidate.task.query, 120)}")
+        self._print(f"  admitted {candidate.task.id}: {shorten(candidate.task.query, 120)}")
 
     @hookimpl
     def coevolve_task_rejected(self, iteration: int, candidate: CandidateTask, verdict: Verdict) -> None:
-        self._say(f"  rejected {candidate.task.id}: {verdict.reason}")
+        self._print(f"  rejected {candidate.task.id}: {verdict.reason}")
 
     @hookimpl
     def coevolve_diagnosed(self, iteration: int, text: str) -> None:
-        self._say(f"note: {text}")
+        self._print(f"note: {text}")
 
     @hookimpl
     def coevolve_run_finished(self, folder: Path, summary: dict[str, Any]) -> None:
         if self.progress is not None and self.console is not None:
             self.console.print(final_table(summary))
-            self._say(f"trained policy: {folder / 'policy'}; look closer with: coevolve show {folder}")
+            self._print(f"trained policy: {folder / 'policy'}; look closer with: coevolve show {folder}")
 
 
 plugin = PlainReporter()

@@ -1,1 +1,1 @@
-"""Samplers: which tasks are trained on next."""
+"""Samplers choose the tasks of the next batch."""

@@ -1,9 +1,10 @@
-"""Learnability: tasks that are solved about half of the time are drawn most.
+"""Learnability: draw tasks most often that are solved about half of the time.
 
     weight(task) = p (1 - p) + epsilon,   p = (sum of the last W scores + 1) / (attempts among them + 2)
 
-A curriculum to compare with (SFL, Rutherford et al. 2024), not part of the paper. A task never attempted gets the largest weight that
-there is, 1/4 + epsilon. Drawn without replacement: the smallest of exponential waiting times with these rates.
+This is a curriculum to compare with (SFL, Rutherford et al. 2024), not a part of the paper. A task that was never attempted has the largest
+possible weight, 1/4 + epsilon. Tasks are drawn without replacement: each gets an exponential waiting time with its weight as the rate, and
+the shortest times win.
 """
 
 import random
@@ -19,13 +20,13 @@ class LearnabilityOptions:
     """Options of the learnability sampler."""
 
     epsilon: float = field(default=0.02, validator=validators.gt(0.0))
-    """Weight that every task keeps, however well or badly it goes (same scale as p (1 - p), at most 1/4)."""
+    """Smallest weight of a task, on the scale of p (1 - p), which is at most 1/4. It keeps mastered and impossible tasks in the draw."""
     window: int = field(default=5, validator=validators.ge(1))
-    """W: how many of the last attempts count (iterations)."""
+    """W: how many of the task's last attempts count (one attempt an iteration). Short, since success changes during training."""
 
 
 class Learnability:
-    """Draws by p (1 - p) of each task's recent success."""
+    """Draws tasks by p (1 - p) of their recent success rate p."""
 
     name: ClassVar[str] = "learnability"
     Options: ClassVar[type] = LearnabilityOptions

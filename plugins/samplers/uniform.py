@@ -1,7 +1,7 @@
-"""Uniform: passes over the pool, each in a new order, so that every task is visited equally often.
+"""Uniform: pass over the pool again and again, each time in a new order, so that every task is drawn equally often.
 
-A pass needs no state: the tasks whose last attempt is longest ago come next (those never attempted first); among equals those with fewer
-attempts, then chance. Counting attempts alone would give a batch to nothing but the newly admitted tasks until they had caught up.
+A pass needs no state. Tasks that were never attempted come first, then those whose last attempt is longest ago; among equals those with
+fewer attempts, then in random order. If only attempts were counted, newly admitted tasks would fill every batch until they had caught up.
 """
 
 import random
@@ -17,11 +17,11 @@ class UniformOptions:
     """Options of the uniform sampler."""
 
     fresh_share: float = field(default=1.0, validator=[validators.ge(0.0), validators.le(1.0)])
-    """Largest share of a batch for tasks never attempted, while there are others to fill it (1: no limit)."""
+    """Largest share of a batch for tasks that were never attempted, as long as others can fill the rest. 1 (the default) sets no limit."""
 
 
 class Uniform:
-    """Every task equally often: the least recently attempted first."""
+    """Draws every task equally often, the least recently attempted first."""
 
     name: ClassVar[str] = "uniform"
     Options: ClassVar[type] = UniformOptions

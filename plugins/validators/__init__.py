@@ -1,1 +1,1 @@
-"""Validators: the pool's door."""
+"""Validators decide which candidate tasks join the pool."""

@@ -1,10 +1,16 @@
-"""The pool's door: a candidate is admitted by execution alone (paper, section 3; the checks themselves are this project's).
+"""Admit candidates by execution alone (paper, section 3; the checks themselves are this project's).
 
-In this order, cheapest first: form, text, two replays of the solution, duplicates and held-out tasks by actions, end state and family,
-tasks that do what a known one does and ask for no more (sameness.py), then what must not be accepted: doing nothing, the parent's
-solution, the solution without one call, the solution with an argument changed. A solution that is longer than it need be is refused; the
-validator "minimal", placed before this one, makes it shorter. Dropping a call or changing an argument is only held against a task when
-the world ends differently (or the call was the last one): a scorer that looks at the end state cannot see a lookup that was skipped.
+The checks run in this order, the cheapest first:
+
+1. form and text: the task is complete, and its text matches neither a pool task nor a held-out task;
+2. two replays of the solution: they succeed, agree, satisfy the scorer and have an effect;
+3. keys: actions, end state and family differ from those of all known tasks, and no known task is equivalent (equivalence.py);
+4. wrong solutions, which the scorer must refuse: doing nothing, the parent's solution, the solution without one call, and the solution
+   with one argument changed.
+
+A dropped call or a changed argument counts against a task only when the world then ends in another state, or when the call was the last:
+a scorer that looks at the end state cannot see that a lookup was skipped. A solution that is longer than necessary is refused; the
+validator "minimal", placed before this one, shortens it.
 """
 
 import copy
@@ -15,36 +21,37 @@ from typing import Any, ClassVar
 import attrs
 from attrs import field, frozen, validators
 
-from coevolve import Action, CandidateTask, Environment, Replay, Task, TaskPool, Verdict, hookimpl
+from coevolve import Action, CandidateTask, Environment, Reason, Refusal, Replay, Task, TaskPool, Verdict, hookimpl, play
 
-from .grounding import ungrounded
-from .known import Index
-from .reasons import Reason, Refused
-from .replays import attempt, failure, replay
-from .sameness import known
+from .equivalence import compared
+from .grounding import ungrounded_literal
+from .replays import attempt, failure
 from .similarity import text_of
+from .task_index import TaskIndex
 
 
 @frozen
 class ExecutionOptions:
-    """Options of the execution validator."""
+    """Options of the validator "execution"."""
 
     similarity: float = field(default=60.0, validator=[validators.ge(0.0), validators.le(100.0)])
-    """Similarity of texts with equal content words from which they are near duplicates (token sort ratio, 0 to 100)."""
+    """Token sort ratio (0 to 100) from which two texts with equal content words are near duplicates; it bounds courtesy and fillers."""
     max_completions: int = field(default=200, validator=validators.ge(1))
-    """Completions after which a replay is given up."""
+    """Most completions of one replay. A longer solution is refused: it could not be checked to its end."""
     mutations: int = field(default=8, validator=validators.ge(1))
-    """How many calls are dropped and how many arguments changed, at most, to see that a wrong solution is refused."""
+    """Most calls dropped, and most arguments changed, to check that the scorer refuses wrong solutions. Each costs one replay."""
     drop_all: bool = False
-    """The scorer must miss every call, lookups too: for scorers that demand each result (BFCL), not for those that see the end alone."""
+    """Whether the scorer must miss every call, lookups included. For scorers that demand each result (BFCL). Off by default:
+    scorers that see only the end state miss no lookup."""
     all_parents: bool = False
-    """The untouched solutions of all parents in the pool must fail, not only the first one's."""
+    """Whether the unchanged solutions of all parents in the pool must fail. By default only the first one's: each costs a replay."""
     grounding: bool = False
-    """Every literal of the solution must be said by the user, shown by an earlier call, or told by the tool's document (grounding.py)."""
+    """Whether every literal of the solution needs a source: the user's messages, an earlier result, or the tool's document (grounding.py).
+    Off by default, because many tasks that people wrote fail this check."""
 
 
 class Execution:
-    """Accepts what replays, has an effect, is new, is not held out, and is solved by its solution and by nothing less."""
+    """Accepts a candidate that executes, has an effect, is new, is not held out, and is solved by its solution only."""
 
     name: ClassVar[str] = "execution"
     Options: ClassVar[type] = ExecutionOptions
@@ -52,15 +59,15 @@ class Execution:
     def __init__(self, options: ExecutionOptions) -> None:
         self.options = options
         self._environment: Environment | None = None
-        self._pool: Index
-        self._held_out: Index
+        self._pool: TaskIndex
+        self._held_out: TaskIndex
 
     def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
         try:
             self._refresh(environment, pool, held_out)
             self._check(candidate.task, environment, pool)
-        except Refused as refused:
-            return Verdict(False, refused.reason, refused.detail)
+        except Refusal as refusal:
+            return refusal.verdict
         except Exception as error:  # noqa: BLE001 - whatever the environment raises is an infrastructure fault, never an acceptance
             return Verdict(False, Reason.ENVIRONMENT_ERROR, f"{type(error).__name__}: {error}")
         return Verdict(True, "accepted")
@@ -68,7 +75,8 @@ class Execution:
     def _refresh(self, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> None:
         if environment is not self._environment:
             limit = self.options.max_completions
-            self._pool, self._held_out = Index(environment, ordered=True, limit=limit), Index(environment, ordered=False, limit=limit)
+            self._pool = TaskIndex(environment, ordered=True, limit=limit)
+            self._held_out = TaskIndex(environment, ordered=False, limit=limit)
             self._environment = environment
         self._pool.update(pool.tasks)
         self._held_out.update(held_out)
@@ -78,10 +86,10 @@ class Execution:
         self._text(task)
         right = self._replay(environment, task)
         self._replays(environment, task, right)
-        if self.options.grounding and (missing := ungrounded(environment, task, self.options.max_completions)):
-            raise Refused(Reason.UNGROUNDED, missing)
+        if self.options.grounding and (missing := ungrounded_literal(environment, task, self.options.max_completions)):
+            raise Refusal(Reason.UNGROUNDED, missing)
         self._newness(task, environment)
-        self._sameness(task, right)
+        self._equivalence(task, right)
         self._nothing(environment, task)
         self._wrong(environment, task, right, pool)
 
@@ -93,7 +101,7 @@ class Execution:
             problem = "it has no solution"
         elif task.environment != environment.name:
             problem = f"it is for the environment {task.environment!r}"
-        elif self._pool.holds(task.id) or self._held_out.holds(task.id):
+        elif self._pool.has_id(task.id) or self._held_out.has_id(task.id):
             problem = f"the id {task.id} is taken"
         else:
             try:
@@ -101,25 +109,25 @@ class Execution:
             except (TypeError, ValueError, RecursionError) as error:
                 problem = f"its values are not JSON: {error}"
         if problem:
-            raise Refused(Reason.MALFORMED, problem)
+            raise Refusal(Reason.MALFORMED, problem)
 
     def _text(self, task: Task) -> None:
         text = text_of(task.query)
         if same := self._held_out.same_text(text, self.options.similarity):
-            raise Refused(Reason.HELD_OUT_TEXT, same)
+            raise Refusal(Reason.HELD_OUT_TEXT, same)
         if same := self._pool.same_text(text, self.options.similarity):
-            raise Refused(Reason.DUPLICATE_TEXT, same)
+            raise Refusal(Reason.DUPLICATE_TEXT, same)
 
     def _replays(self, environment: Environment, task: Task, right: Replay) -> None:
         if problem := failure(right, len(task.solution)):
-            raise Refused(Reason.CALL_FAILED, problem)
+            raise Refusal(Reason.CALL_FAILED, problem)
         if self._replay(environment, task) != right:
-            raise Refused(Reason.REPLAY_DIFFERS, "two replays gave other observations or another end state")
+            raise Refusal(Reason.REPLAY_DIFFERS, "two replays gave other observations or another end state")
         if not right.solved:
-            raise Refused(Reason.NOT_SOLVED, f"the solution scores {right.score:g}")
-        told = any(_tells(step.result, task.query) for step in right.steps)
-        if right.state == right.start and not told:
-            raise Refused(Reason.NO_EFFECT, "the state is as at the start and no call tells anything new")
+            raise Refusal(Reason.NOT_SOLVED, f"the solution scores {right.score:g}")
+        informative = any(_adds_to(step.result, task.query) for step in right.steps)
+        if right.state == right.start and not informative:
+            raise Refusal(Reason.NO_EFFECT, "the state is as at the start and no call tells anything new")
 
     def _newness(self, task: Task, environment: Environment) -> None:
         keys = environment.keys(task)
@@ -131,25 +139,25 @@ class Execution:
             (Reason.DUPLICATE_END_STATE, self._pool.same_end(keys)),
         ):
             if same is not None:
-                raise Refused(reason, f"as in {same}")
+                raise Refusal(reason, f"as in {same}")
 
-    def _sameness(self, task: Task, right: Replay) -> None:
-        candidate = known(task)
+    def _equivalence(self, task: Task, right: Replay) -> None:
+        candidate = compared(task)
         for reason, tasks in ((Reason.HELD_OUT_END_STATE, self._held_out), (Reason.DUPLICATE_END_STATE, self._pool)):
-            if same := tasks.same(candidate, right):
-                raise Refused(reason, f"as in {same}, but for calls that no request asks for")
+            if same := tasks.equivalent(candidate, right):
+                raise Refusal(reason, f"as in {same}, but for calls that no request asks for")
 
     def _nothing(self, environment: Environment, task: Task) -> None:
-        """Silence, and an agent that ends the episode at once, must fail: the goal is not there at the start."""
+        """An agent that writes empty texts, and one that ends the episode at once, must fail."""
         ended = self._try(environment, task, ())
         if (ended is not None and ended.solved) or self._replay(environment, task, [""] * self.options.max_completions).solved:
-            raise Refused(Reason.SOLVED_BY_NOTHING, "the scorer accepts an episode without a call")
+            raise Refusal(Reason.SOLVED_BY_NOTHING, "the scorer accepts an episode without a call")
 
     def _wrong(self, environment: Environment, task: Task, right: Replay, pool: TaskPool) -> None:
         named = task.origin.parents if self.options.all_parents else task.origin.parents[:1]
         for parent in (one for one in pool if one.id in named):
             if parent.solution != task.solution and self._accepts(environment, task, parent.solution):
-                raise Refused(Reason.SOLVED_BY_WRONG, f"the scorer accepts the solution of {parent.id}")
+                raise Refusal(Reason.SOLVED_BY_WRONG, f"the scorer accepts the solution of {parent.id}")
         if self.options.drop_all:
             self._droppable(environment, task)
         count, effective, last = len(task.solution), [], True
@@ -158,7 +166,7 @@ class Execution:
             if tried is None:
                 continue
             if tried.solved and (last or tried.state != right.state):
-                raise Refused(Reason.SOLVED_BY_WRONG, f"the scorer accepts it without {task.solution[index].name}")
+                raise Refusal(Reason.SOLVED_BY_WRONG, f"the scorer accepts it without {task.solution[index].name}")
             if last or tried.state != right.state:
                 effective.append(index)
             last = False
@@ -170,12 +178,12 @@ class Execution:
                 budget -= 1
                 tried = self._try(environment, task, [*task.solution[:index], changed, *task.solution[index + 1 :]])
                 if tried is not None and tried.solved and (tried.state != right.state or _result(tried, index) != _result(right, index)):
-                    raise Refused(Reason.SOLVED_BY_WRONG, f"the scorer accepts {changed.name} with other arguments")
+                    raise Refusal(Reason.SOLVED_BY_WRONG, f"the scorer accepts {changed.name} with other arguments")
 
     def _droppable(self, environment: Environment, task: Task) -> None:
         for index, action in enumerate(task.solution):
             if self._accepts(environment, task, [*task.solution[:index], *task.solution[index + 1 :]]):
-                raise Refused(
+                raise Refusal(
                     Reason.DROPPABLE_CALL, f"the scorer accepts it without {action.name}, call {index + 1} of {len(task.solution)}"
                 )
 
@@ -187,15 +195,16 @@ class Execution:
         return attempt(environment, task, actions, self.options.max_completions)
 
     def _replay(self, environment: Environment, task: Task, texts: Sequence[str] | None = None) -> Replay:
-        return replay(environment, task, environment.script(task.solution) if texts is None else texts, self.options.max_completions)
+        texts = environment.script(task.solution) if texts is None else texts
+        return play(environment, task, texts[: self.options.max_completions])
 
 
-def _tells(result: Any, query: str) -> bool:
-    """Whether a result holds a value that the request does not."""
+def _adds_to(result: Any, query: str) -> bool:
+    """Whether a result holds a value that the request does not hold."""
     if isinstance(result, Mapping):
-        return any(_tells(value, query) for value in result.values())
+        return any(_adds_to(value, query) for value in result.values())
     if isinstance(result, list | tuple):
-        return any(_tells(value, query) for value in result)
+        return any(_adds_to(value, query) for value in result)
     return result is not None and not isinstance(result, bool) and str(result).strip() != "" and str(result) not in query
 
 
@@ -204,7 +213,7 @@ def _result(replay: Replay, index: int) -> Any:
 
 
 def _altered(action: Action) -> Iterator[Action]:
-    """The action with one argument changed, for each argument that can be."""
+    """Copies of the action, each with one argument changed. Arguments that are objects, None or empty lists stay as they are."""
     for key, value in action.arguments.items():
         changed: Any = None
         if isinstance(value, bool):

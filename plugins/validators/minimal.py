@@ -1,14 +1,14 @@
-"""The solution without what nobody needs: calls are left out, last to first, until none can go.
+"""Shorten solutions: remove the calls that nobody needs, from the last to the first, until every call is needed.
 
     [validators]
     names = ["minimal", "execution"]
 
-A call may go when the task's own scorer accepts the solution without it, the world ends in the same state, and no later call takes a
-value that only this call showed. The last condition keeps lookups: a scorer that sees the end alone accepts an agent that guesses the
-value, but the request can only be met by looking it up. Which value comes from where is read off the observations, so a lookup whose value
-a later call takes by chance stays too. A scorer that demands each result (BFCL) lets nothing go.
+A call is removed when the task's scorer accepts the solution without it, the world ends in the same state, and no later call takes a
+value that only this call's result holds. The last condition keeps lookups: a scorer that sees only the end state accepts an agent that
+guesses the value, but an agent can meet the request only by looking it up. Values are traced through the observations, so a lookup also
+stays when a later call takes an equal value by chance. A scorer that demands each result (BFCL) keeps every call.
 
-The shorter task is the environment's own (`compose`), with the same id, query and origin. Only what fails to execute is refused here.
+The environment makes the shorter task (`compose`), with the same id, query and origin. Only solutions that fail to execute are refused.
 """
 
 from collections.abc import Container, Sequence
@@ -17,25 +17,24 @@ from typing import ClassVar
 import attrs
 from attrs import field, frozen, validators
 
-from coevolve import Action, CandidateTask, Environment, Replay, Step, Task, TaskPool, Verdict, hookimpl
+from coevolve import Action, CandidateTask, Environment, Reason, Refusal, Replay, Step, Task, TaskPool, Verdict, hookimpl, play
 
-from .grounding import Said, literals, modes
-from .reasons import Reason, Refused
-from .replays import failure, replay
+from .grounding import SpokenText, literals, mode_arguments
+from .replays import failure
 
 
 @frozen
 class MinimalOptions:
-    """Options of the minimising validator."""
+    """Options of the validator "minimal"."""
 
     max_completions: int = field(default=200, validator=validators.ge(1))
-    """Completions after which a replay is given up."""
+    """Most completions of one replay. A longer solution is refused: it could not be checked to its end."""
     max_replays: int = field(default=200, validator=validators.ge(1))
-    """Replays of one candidate at most; what was left out until then stays left out."""
+    """Most replays of one candidate, which bounds the time. Calls removed until then stay removed."""
 
 
 class Minimal:
-    """Accepts what executes, without its useless calls."""
+    """Accepts a candidate whose solution executes, with the useless calls removed."""
 
     name: ClassVar[str] = "minimal"
     Options: ClassVar[type] = MinimalOptions
@@ -46,8 +45,8 @@ class Minimal:
     def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
         try:
             return self._minimise(candidate.task, environment)
-        except Refused as refused:
-            return Verdict(False, refused.reason, refused.detail)
+        except Refusal as refusal:
+            return refusal.verdict
         except Exception as error:  # noqa: BLE001 - whatever the environment raises is an infrastructure fault, never an acceptance
             return Verdict(False, Reason.ENVIRONMENT_ERROR, f"{type(error).__name__}: {error}")
 
@@ -56,7 +55,7 @@ class Minimal:
             return Verdict(True, "accepted", "it has no solution to shorten")
         right = self._play(environment, task, environment.script(task.solution))
         if problem := failure(right, len(task.solution)):
-            raise Refused(Reason.CALL_FAILED, problem)
+            raise Refusal(Reason.CALL_FAILED, problem)
         if not right.solved:
             return Verdict(True, "accepted", "its scorer does not accept its solution")
         kept = self._without_useless(environment, task, right)
@@ -69,12 +68,12 @@ class Minimal:
 
     def _without_useless(self, environment: Environment, task: Task, right: Replay) -> list[Action]:
         kept, steps, texts = list(task.solution), right.own_steps, environment.script(task.solution)
-        said, left, index = Said(), self.options.max_replays, len(kept) - 1
-        said.add(task.query)
-        free = modes(environment)
+        request, left, index = SpokenText(), self.options.max_replays, len(kept) - 1
+        request.add(task.query)
+        modes = mode_arguments(environment)
         while index >= 0 and left > 0:
             rest = [*kept[:index], *kept[index + 1 :]]
-            if rest and not _shows(steps, index, said, free) and (fewer := environment.script(rest)) != texts:
+            if rest and not _supplies(steps, index, request, modes) and (fewer := environment.script(rest)) != texts:
                 left -= 1
                 tried = self._play(environment, task, fewer)
                 if tried.solved and tried.state == right.state and failure(tried, len(rest)) is None:
@@ -83,7 +82,7 @@ class Minimal:
         return kept
 
     def _composed(self, environment: Environment, task: Task, right: Replay, kept: Sequence[Action]) -> Task | None:
-        """The task with the kept calls; None where the environment composes another one."""
+        """The task with the kept calls only; None when the environment composes another task."""
         texts = environment.script(kept)
         composed = environment.compose(task, self._play(environment, task, texts).steps, task.id, task.query)
         if composed is None or composed.query != task.query or environment.script(composed.solution) != texts:
@@ -94,13 +93,13 @@ class Minimal:
         return attrs.evolve(composed, id=task.id, intent=task.intent or composed.intent, origin=task.origin)
 
     def _play(self, environment: Environment, task: Task, texts: Sequence[str]) -> Replay:
-        return replay(environment, task, texts, self.options.max_completions)
+        return play(environment, task, texts[: self.options.max_completions])
 
 
-def _shows(steps: Sequence[Step], index: int, said: Said, modes: Container[tuple[str, str]]) -> bool:
-    """Whether a later call takes a value that this step showed, the request does not say, and no equal call before or after it shows."""
-    step, told = steps[index], Said()
-    told.add(step.observation)
+def _supplies(steps: Sequence[Step], index: int, request: SpokenText, modes: Container[tuple[str, str]]) -> bool:
+    """Whether a later call takes a value that is in this step's observation, but neither in the request nor in that of an equal call."""
+    step, observed = steps[index], SpokenText()
+    observed.add(step.observation)
     for place, later in enumerate(steps[index + 1 :], index + 1):
         again = any(
             other.action == step.action and other.observation == step.observation
@@ -108,7 +107,7 @@ def _shows(steps: Sequence[Step], index: int, said: Said, modes: Container[tuple
             if number != index
         )
         taken = {name: value for name, value in later.action.arguments.items() if (later.action.name, name) not in modes}
-        if not again and any(told.holds(value) and not said.holds(value) for value in literals(taken)):
+        if not again and any(observed.contains(value) and not request.contains(value) for value in literals(taken)):
             return True
     return False
 

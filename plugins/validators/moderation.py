@@ -1,6 +1,6 @@
-"""One question to a moderation endpoint (OpenAI's `/moderations`): does it flag a text, and for what?
+"""Ask a moderation endpoint (OpenAI's `/moderations`) whether it flags a text, and for what.
 
-It is asked as every endpoint is (coevolve.endpoint), and each attempt is kept in the run's journal, so that a replayed run asks nobody.
+Requests go through coevolve.endpoint. Each attempt is recorded in the run's journal, so that a replayed run sends no request.
 """
 
 import asyncio
@@ -23,21 +23,27 @@ def _address(instance: object, attribute: object, value: str) -> None:
 
 @frozen(kw_only=True)
 class ModerationOptions(Access):
-    """Where and how to ask."""
+    """Options of the moderation endpoint. Key and access options are those of every endpoint."""
 
     TABLE: ClassVar[str] = "validators.safety.moderation"
 
     model: str = field(default="omni-moderation-latest", validator=validators.min_len(1))
+    """Name of the moderation model at the endpoint; the default is OpenAI's current one."""
     base_url: str = field(default="", validator=_address)
-    """Address of an OpenAI-compatible endpoint with `/moderations`; "" asks nobody."""
+    """Address of an OpenAI-compatible endpoint with `/moderations`. "" (the default) sends no request: moderation is opt-in."""
     timeout: float = field(default=30.0, validator=[validators.gt(0.0), validators.le(1e6)])
+    """Seconds for one attempt, from the connection to the whole answer. A moderation answer is short."""
     retries: int = field(default=3, validator=[validators.ge(0), validators.le(20)])
+    """Most further attempts after a failure that may pass (a busy server, a lost connection)."""
     fail_closed: bool = True
-    """What no answer means: refuse the candidate as "environment_error", or (false) let it pass unread."""
+    """Without an answer, true refuses the candidate as "environment_error"; false accepts it unchecked. True, as it is a safety filter."""
 
 
 def moderate(options: ModerationOptions, journal: Journal, key: str, iteration: int, text: str) -> list[str]:
-    """The categories that the endpoint flags the text for; raises Failed."""
+    """The categories for which the endpoint flags the text, sorted; empty when it flags none.
+
+    `key` identifies the question in the journal: a recorded answer is used instead of a request. Raises Failed when there is no answer.
+    """
     request = {"model": options.model, "input": text}
     if kept := journal.recall(key, request):
         if kept[-1].reply is None:
@@ -78,7 +84,7 @@ async def _ask(options: ModerationOptions, journal: Journal, about: tuple[str, i
 
 
 def flagged(reply: str) -> list[str]:
-    """The flagged categories in an answer's JSON, sorted; raises Failed for anything that is no answer."""
+    """The flagged categories in an answer's JSON, sorted; raises Failed when it is not a moderation answer."""
     try:
         results = json.loads(reply)["results"]
         found: set[str] = set()
@@ -91,5 +97,5 @@ def flagged(reply: str) -> list[str]:
         if not results:
             raise ValueError
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise Failed("the answer is no moderation", again=True) from None
+        raise Failed("the answer is not a moderation result", again=True) from None
     return sorted(found)

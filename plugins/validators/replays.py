@@ -1,27 +1,25 @@
-"""Replays of a candidate's solution and of other actions in its place."""
+"""Replay other actions in place of a candidate's solution, and describe what went wrong in a replay."""
 
 from collections.abc import Sequence
 
 from coevolve import Action, Environment, Replay, Task, play
 
 
-def replay(environment: Environment, task: Task, texts: Sequence[str], limit: int) -> Replay:
-    """Play at most `limit` of the texts in a fresh episode of the task."""
-    return play(environment, task, texts[:limit])
-
-
 def attempt(environment: Environment, task: Task, actions: Sequence[Action], limit: int) -> Replay | None:
-    """The replay of other actions than the solution's; None when the environment cannot write them down, or writes what it writes for the
-    solution (an ending call such as "done", which `script` adds by itself)."""
+    """Replay `actions` in a fresh episode, at most `limit` completions; raises what the environment raises.
+
+    None when the environment cannot express the actions as texts, or when the texts are those of the solution (as when only an ending call
+    such as "done" was dropped, which `script` adds by itself).
+    """
     try:
         texts = environment.script(actions)
     except (ValueError, TypeError, LookupError):
         return None
-    return None if texts == environment.script(task.solution) else replay(environment, task, texts, limit)
+    return None if texts == environment.script(task.solution) else play(environment, task, texts[:limit])
 
 
 def failure(made: Replay, wanted: int) -> str | None:
-    """What went wrong with a replay of `wanted` actions, in words; None when all were carried out without an error."""
+    """Describe what went wrong in the replay of `wanted` actions; None when all were executed without an error."""
     failed = next((step for step in made.steps if step.error is not None), None)
     if failed is not None:
         return f"{failed.action.name}: {failed.error}"

@@ -1,4 +1,4 @@
-"""The safety filter: refuses requests that ask for harm, by a list of patterns and, where one is configured, a moderation endpoint.
+"""The safety filter: refuse requests that ask for harm, by a list of patterns and, if one is configured, a moderation endpoint.
 
     [validators]
     names = ["safety", "minimal", "execution"]
@@ -9,7 +9,7 @@
     [validators.safety.moderation]
     base_url = "https://api.openai.com/v1"
 
-Neither can accept anything: what passes has still to earn its place by execution.
+The filter only refuses. A candidate that passes it must still pass the other validators.
 """
 
 import re
@@ -18,12 +18,11 @@ from typing import ClassVar
 
 from attrs import Attribute, field, frozen
 
-from coevolve import CandidateTask, Environment, Journal, Task, TaskPool, UserError, Verdict, hookimpl
+from coevolve import CandidateTask, Environment, Journal, Reason, Services, Task, TaskPool, UserError, Verdict, hookimpl
 from coevolve.endpoint import Failed, check_packages, line
 
 from .harm import Patterns
 from .moderation import ModerationOptions, moderate
-from .reasons import Reason
 
 
 def _expressions(instance: object, attribute: "Attribute[tuple[str, ...]]", value: tuple[str, ...]) -> None:
@@ -36,18 +35,18 @@ def _expressions(instance: object, attribute: "Attribute[tuple[str, ...]]", valu
 
 @frozen
 class SafetyOptions:
-    """Options of the safety filter."""
+    """Options of the validator "safety"."""
 
     defaults: bool = True
-    """Whether the list in harm.py is used."""
+    """Whether the patterns of harm.py are used. On by default; harm.py says what they miss."""
     patterns: tuple[str, ...] = field(default=(), validator=_expressions)
-    """Regular expressions of more that is refused, searched for in the request without case."""
+    """Further regular expressions to refuse, searched for in the request; case does not matter. None by default."""
     moderation: ModerationOptions = field(factory=ModerationOptions)
-    """The endpoint that is asked about what no pattern refuses."""
+    """The endpoint that is asked about candidates which no pattern refuses. By default no endpoint is asked."""
 
 
 class Safety:
-    """Refuses what asks for harm."""
+    """Refuses candidates whose query or intent asks for harm."""
 
     name: ClassVar[str] = "safety"
     Options: ClassVar[type] = SafetyOptions
@@ -59,8 +58,9 @@ class Safety:
         self._patterns = Patterns(options.defaults, options.patterns)
         self._journal: Journal | None = None
 
-    def bind_journal(self, journal: Journal) -> None:
-        self._journal = journal
+    def bind_services(self, services: Services) -> None:
+        """Receive the journal of teacher calls; only the moderation endpoint needs it."""
+        self._journal = services.journal
 
     def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
         task = candidate.task
@@ -74,7 +74,7 @@ class Safety:
     def _moderated(self, task: Task, text: str) -> Verdict:
         options, iteration = self.options.moderation, task.origin.iteration
         if self._journal is None:
-            raise UserError('validator "safety" needs bind_journal before it asks a moderation endpoint')
+            raise UserError('validator "safety" needs bind_services before it asks a moderation endpoint')
         try:
             found = moderate(options, self._journal, f"{iteration}/moderate/{task.id}", iteration, text)
         except Failed as error:

@@ -1,7 +1,7 @@
-"""When two requests are the same text: equal once case, spaces and punctuation are gone, or equal in every word that bears content.
+"""Decide whether two requests have the same text: equal without case, spaces and punctuation, or equal in all content words.
 
-A pool made from templates holds requests that differ by one name, one number or one "not"; those are different tasks. So a near match
-needs equal content words; what may differ are the words of `FILLERS`, their number bounded by a similarity of the whole texts.
+A pool made from templates holds requests that differ by one name, one number or one "not", and these are different tasks. So near
+duplicates must have equal content words. They may differ in the words of `FILLERS`; a similarity of the whole texts bounds how much.
 """
 
 import re
@@ -14,15 +14,15 @@ a an the please kindly could can would will you i we me my our us of is are be b
 hi hello hey thanks thank want wants need needs like to for
 """
 FILLERS = frozenset(_FILLERS.split())
-"""Words that carry no content in a request. Negations, quantities and prepositions are none of them, save "to" and "for", which courtesy
-uses too ("I would like to"): in the pool, the order of the names around them still tells "a to b" from "b to a"."""
+"""Words without content in a request. Negations, quantities and prepositions have content, except "to" and "for", which courtesy uses, too
+("I would like to"). In the pool, the order of the names around them still distinguishes "a to b" from "b to a"."""
 
 _WORD = re.compile(r"\w+(?:[.,:/@'_-]+\w+)*|[^\w\s.,;:!?'\"()\[\]{}-]+")
 
 
 @frozen
 class Text:
-    """A request as it is compared: `plain` without case and punctuation, `content` its content words in order."""
+    """A request as it is compared: `plain` is the text without case and punctuation, `content` its content words in order."""
 
     plain: str
     content: tuple[str, ...]
@@ -34,7 +34,8 @@ class Text:
 
 
 def text_of(query: str) -> Text:
-    """
+    """Prepare a request for comparison. A request of fillers only keeps all its words as content.
+
     >>> text_of("Please, delete the file A.txt!").content
     ('delete', 'file', 'a.txt')
     """
@@ -44,7 +45,10 @@ def text_of(query: str) -> Text:
 
 
 def nearest(query: Text, others: Sequence[Text], threshold: float) -> float | None:
-    """The similarity (0 to 100) of the most similar of `others`, which have the same content words; None when all are below `threshold`."""
+    """The token sort ratio (0 to 100) of the most similar of `others`; None when all are below `threshold`.
+
+    `others` are texts with the same content words as `query`.
+    """
     from rapidfuzz import fuzz, process
 
     found = process.extractOne(query.plain, [other.plain for other in others], scorer=fuzz.token_sort_ratio, score_cutoff=threshold)

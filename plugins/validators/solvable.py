@@ -1,4 +1,4 @@
-"""The solve check: a task is accepted when a policy solves it in at least one of m fresh attempts.
+"""The solve check: accept a task when a policy solves it in at least one of m fresh attempts.
 
     [validators]
     names = ["execution", "solvable"]
@@ -6,37 +6,37 @@
     [validators.solvable]
     attempts = 4
 
-Execution cannot prove that a request and a solution mean the same; an agent that hears only the request and is scored by the solution is
-evidence that they do. Place it behind "execution", which costs no tokens. The policy is the one in training, or a stronger one by name
-(its options in `settings`); with the one in training, tasks that it cannot solve yet are lost too, so `attempts` should be large.
+Execution cannot prove that a request and its solution mean the same. It is evidence that they do when an agent reads only the request and
+satisfies the scorer. Place this validator after "execution", which costs no tokens. The policy is the one in training, or a stronger one by
+name. The policy in training also loses the tasks that it cannot solve yet, so `attempts` should then be large.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from attrs import field, frozen, validators
 
-from coevolve import Attempts, CandidateTask, Environment, Task, TaskPool, UserError, Verdict, hookimpl
+from coevolve import Attempts, CandidateTask, Environment, Reason, Services, Task, TaskPool, UserError, Verdict, hookimpl
 
 
 @frozen
 class SolvableOptions:
-    """Options of the solve check."""
+    """Options of the validator "solvable"."""
 
     attempts: int = field(default=4, validator=validators.ge(1))
-    """m: rollouts of the candidate."""
+    """m: how many rollouts of the candidate are made. More cost more tokens and lose fewer hard tasks."""
     needed: int = field(default=1, validator=validators.ge(1))
-    """How many of them must succeed."""
+    """How many of the attempts must succeed. One success already shows that the request leads to the solution."""
     policy: str = ""
-    """Name of the policy that tries; "" is the one in training."""
+    """Name of the policy that makes the attempts; "" is the one in training, which needs no second model."""
     settings: dict[str, bool | int | float | str] = field(factory=dict)
-    """Options of that policy."""
+    """Options of the policy that `policy` names."""
     temperature: float = field(default=1.0, validator=validators.ge(0.0))
-    """Of the sampling; 0 makes all attempts the same."""
+    """Sampling temperature of the attempts. At 0 all attempts are the same, so that one would be enough."""
 
 
 class Solvable:
-    """Lets a policy try."""
+    """Accepts a candidate that a policy solves often enough."""
 
     name: ClassVar[str] = "solvable"
     Options: ClassVar[type] = SolvableOptions
@@ -45,20 +45,17 @@ class Solvable:
         if options.needed > options.attempts:
             raise UserError(f"validators.solvable.needed is {options.needed}, above the {options.attempts} attempts; lower it")
         if options.settings and not options.policy:
-            raise UserError("validators.solvable.settings are options of a policy by name; set validators.solvable.policy too")
+            raise UserError("validators.solvable.settings are the options of a named policy; set validators.solvable.policy too")
         self.options = options
         self._attempts: Attempts | None = None
 
-    @property
-    def wanted_policy(self) -> tuple[str, Mapping[str, Any]]:
-        return self.options.policy, self.options.settings
-
-    def bind_attempts(self, attempts: Attempts) -> None:
-        self._attempts = attempts
+    def bind_services(self, services: Services) -> None:
+        """Receive the attempts of the policy that the options name."""
+        self._attempts = services.attempts(self.options.policy, self.options.settings)
 
     def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
         if self._attempts is None:
-            raise UserError('validator "solvable" needs bind_attempts before it validates')
+            raise UserError('validator "solvable" needs bind_services before it validates')
         options = self.options
         group = self._attempts(candidate.task, options.attempts, options.temperature)
         solved, tried = sum(trajectory.success for trajectory in group.trajectories), len(group.scores)
@@ -66,8 +63,8 @@ class Solvable:
             return Verdict(True, "accepted", f"{solved} of {tried} attempts solved it")
         if tried < options.attempts:
             fault = next(trajectory.fault for trajectory in group.trajectories if trajectory.score is None)
-            return Verdict(False, "environment_error", f"{options.attempts - tried} attempts broke off: {fault}")
-        return Verdict(False, "not_solvable", f"{solved} of {tried} attempts solved it, {options.needed} needed")
+            return Verdict(False, Reason.ENVIRONMENT_ERROR, f"{options.attempts - tried} attempts broke off: {fault}")
+        return Verdict(False, Reason.NOT_SOLVABLE, f"{solved} of {tried} attempts solved it, {options.needed} needed")
 
 
 @hookimpl

@@ -1,5 +1,9 @@
 """Train an LLM agent and its training data together (CoEvolve, arXiv 2604.15840). These are the public names."""
 
+__version__ = "0.1.0"
+
+import typing
+
 from coevolve.core.contracts import (
     Component,
     Conversation,
@@ -7,6 +11,8 @@ from coevolve.core.contracts import (
     EnvironmentSource,
     Episode,
     Executor,
+    LightEnvironment,
+    LightEpisode,
     LoopState,
     Policy,
     RunInfo,
@@ -49,32 +55,29 @@ from coevolve.core.model import (
 )
 from coevolve.core.optional import (
     NOTE,
-    Attempts,
-    Chat,
     Checkable,
-    Examinable,
     FitsPolicy,
     HasAggregates,
     HasEstimate,
-    HasFixed,
+    HasFixedOptions,
     HasMetrics,
     HasProvenance,
     HasUsage,
     HasWeights,
     Installable,
-    Journal,
-    NeedsChat,
     NeedsEnvironment,
-    NeedsJournal,
-    NeedsPolicy,
+    NeedsServices,
     StreamsCompletions,
     TakesWeights,
 )
 from coevolve.core.refusals import Reason, Refusal
 from coevolve.core.replay import Replay, perform, play
 from coevolve.core.run.trained_run import TrainedRun, trained_run
+from coevolve.core.services import Attempts, Chat, Journal, Services
+from coevolve.core.text import error_line, one_line
 
-__version__ = "0.1.0"
+if typing.TYPE_CHECKING:
+    from coevolve.core.loop import iterate
 
 __all__ = [
     "NOTE",
@@ -92,14 +95,13 @@ __all__ = [
     "Environment",
     "EnvironmentSource",
     "Episode",
-    "Examinable",
     "Executor",
     "ExplorationContext",
     "Feedback",
     "FitsPolicy",
     "HasAggregates",
     "HasEstimate",
-    "HasFixed",
+    "HasFixedOptions",
     "HasMetrics",
     "HasProvenance",
     "HasUsage",
@@ -108,12 +110,12 @@ __all__ = [
     "InfrastructureFault",
     "Installable",
     "Journal",
+    "LightEnvironment",
+    "LightEpisode",
     "LoopState",
     "Message",
-    "NeedsChat",
     "NeedsEnvironment",
-    "NeedsJournal",
-    "NeedsPolicy",
+    "NeedsServices",
     "Observation",
     "Origin",
     "Outcome",
@@ -125,6 +127,7 @@ __all__ = [
     "RunInfo",
     "Sampler",
     "Sampling",
+    "Services",
     "Signal",
     "SignalDetector",
     "Step",
@@ -150,8 +153,20 @@ __all__ = [
     "WorkerSettings",
     "__version__",
     "did_you_mean",
+    "error_line",
     "hookimpl",
+    "iterate",
+    "one_line",
     "perform",
     "play",
     "trained_run",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import `iterate` at its first use: the loop brings the store and the settings, for which `coevolve --help` should not wait."""
+    if name == "iterate":
+        from coevolve.core.loop import iterate
+
+        return iterate
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

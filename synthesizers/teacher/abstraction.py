@@ -1,8 +1,8 @@
-"""From what a teacher wants to a task: its calls are checked, carried out in a fresh episode, and composed by the environment.
+"""Turn a candidate of a teacher's reply into a task: check its calls, carry them out in a fresh episode, let the environment compose it.
 
-A teacher's word is never enough (paper, section 3: abstraction and validation): numbers must name explored calls that succeeded, calls must
-fit their tools' schemas, and all of them must succeed one after the other from the beginning of the task that was explored. Nothing is
-minimised and nothing is judged here; that is the pool's door.
+The reply alone is never trusted (paper, section 3: abstraction and validation): numbers must name explored calls that succeeded, calls must
+fit their tools' schemas, and all calls must succeed one after the other from the beginning of the explored task. Minimising and judging
+tasks is the validators' job.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,47 +10,49 @@ from typing import Any
 
 import attrs
 
-from coevolve import Action, Environment, InfrastructureFault, Origin, Step, Task, Tool
+from coevolve import Action, Environment, Episode, InfrastructureFault, Origin, Reason, Refusal, Step, Task, Tool, Verdict, perform
 
-from .wanted import Call, Part, Queries, Reason, Wanted
+from .replies import Call, Candidate, Part, Queries
 
-
-class _Refused(Exception):
-    def __init__(self, reason: Reason, detail: str = "") -> None:
-        super().__init__(" ".join(f"{reason}: {detail}"[:400].split()) if detail else str(reason))
+MAX_DETAIL = 400
+"""Characters of a stored reason and its detail together."""
 
 
 def realise(
-    wanted: Wanted,
+    candidate: Candidate,
     start: Task,
     explored: Sequence[Step],
     environment: Environment,
     task_id: str,
     origin: Origin,
     queries: Queries = "teacher",
-) -> Task | str:
-    """The task `task_id` that begins where `start` does, or why nothing came of it ("code" or "code: detail", see wanted.Reason).
+) -> Task:
+    """The task `task_id` that begins where `start` does; raises Refusal for a candidate that cannot become one.
 
-    Its turns are the candidate's; so are its query and its intent unless the environment words them, and the intent where the candidate
-    has one. Calls of the environment that fail as such are a reason too, so nothing is raised for them.
+    Its turns are the candidate's. So is its query, unless the environment writes the queries, and its intent, if the candidate has one and
+    the teacher writes the queries. An environment that fails is a refusal too (ENVIRONMENT_ERROR).
     """
     try:
-        steps = _executed(_plan(wanted, explored, environment), start, environment)
-        task = environment.compose(start, steps, task_id, wanted.query if queries == "teacher" else None)
-    except _Refused as refused:
-        return str(refused)
+        steps = _executed(_plan(candidate, explored, environment), start, environment)
+        task = environment.compose(start, steps, task_id, candidate.query if queries == "teacher" else None)
     except InfrastructureFault as fault:
-        return str(_Refused(Reason.ENVIRONMENT_ERROR, str(fault)))
+        raise Refusal(Reason.ENVIRONMENT_ERROR, str(fault)) from fault
     if task is None:
-        return str(Reason.NOT_COMPOSABLE)
-    intent = wanted.intent if queries == "teacher" else ""
+        raise Refusal(Reason.NOT_COMPOSABLE)
+    intent = candidate.intent if queries == "teacher" else ""
     return attrs.evolve(task, id=task_id, intent=intent or task.intent, origin=origin)
 
 
-def checked(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any] | str:
-    """The arguments of a call without the nulls that stand for "left out", or why they do not fit the tool's schema.
+def verdict_of(refusal: Refusal) -> Verdict:
+    """The verdict to store: the detail in one line, at most MAX_DETAIL characters together with the reason."""
+    detail = refusal.detail[: MAX_DETAIL - len(f"{refusal.reason}: ")]
+    return Verdict(False, refusal.reason, " ".join(detail.split()))
 
-    Types are taken strictly: "5" is no number, 5.5 no integer, true neither; arguments that the schema does not name are refused.
+
+def checked_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call without the nulls that stand for "left out"; raises Refusal where they do not fit the tool's schema.
+
+    Types are strict: "5" is not a number, 5.5 is not an integer, and neither is true. Arguments that the schema does not name are refused.
     """
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
@@ -61,7 +63,7 @@ def checked(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any] | str:
     if error is None:
         return given
     where = "".join(f"[{part!r}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
-    return f"{tool.name}{where}: {error.message}"[:300]
+    raise Refusal(Reason.BAD_ARGUMENTS, f"{tool.name}{where}: {error.message}"[:300])
 
 
 def _without_nulls(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,49 +83,50 @@ def _nullable(schema: Mapping[str, Any]) -> bool:
     return "null" in ([kinds] if isinstance(kinds, str) else kinds)
 
 
-def _plan(wanted: Wanted, explored: Sequence[Step], environment: Environment) -> list[list[Action]]:
+def _plan(candidate: Candidate, explored: Sequence[Step], environment: Environment) -> list[list[Action]]:
     """The actions of each turn."""
     tools = {tool.name: tool for tool in environment.describe().tools}
-    turns = [turn.solution for turn in wanted.turns] or [wanted.solution]
+    turns = [turn.solution for turn in candidate.turns] or [candidate.solution]
     return [[_action(part, number, explored, tools) for part in parts] for number, parts in enumerate(turns)]
 
 
 def _action(part: Part, turn: int, explored: Sequence[Step], tools: Mapping[str, Tool]) -> Action:
     if isinstance(part, Call):
         if part.tool not in tools:
-            raise _Refused(Reason.UNKNOWN_TOOL, part.tool)
-        given = checked(tools[part.tool], part.arguments)
-        if isinstance(given, str):
-            raise _Refused(Reason.BAD_ARGUMENTS, given)
-        return Action(part.tool, given, turn)
+            raise Refusal(Reason.UNKNOWN_TOOL, part.tool)
+        return Action(part.tool, checked_arguments(tools[part.tool], part.arguments), turn)
     if not 1 <= part <= len(explored):
-        raise _Refused(Reason.UNKNOWN_STEP, f"{part} of {len(explored)}")
+        raise Refusal(Reason.UNKNOWN_STEP, f"{part} of {len(explored)}")
     step = explored[part - 1]
     if step.error is not None:
-        raise _Refused(Reason.FAILED_STEP, f"{part}, {step.action.name}: {step.error}")
+        raise Refusal(Reason.FAILED_STEP, f"{part}, {step.action.name}: {step.error}")
     return attrs.evolve(step.action, turn=turn)
 
 
 def _executed(turns: Sequence[Sequence[Action]], start: Task, environment: Environment) -> list[Step]:
-    """The steps that the actions become in a fresh episode; each must be carried out as it was asked for, and succeed."""
-    done: list[Step] = []
+    """The steps that the actions become in a fresh episode; raises Refusal unless each is carried out as it was asked for, and succeeds."""
+    steps: list[Step] = []
     with environment.open(start) as episode:
         for number, actions in enumerate(turns):
-            made: list[Step] = []
-            # The texts say nothing of turns, or they would end those of `start`, which are others; what closes a script is not needed.
-            for text in environment.script([attrs.evolve(action, turn=0) for action in actions]):
-                if len(made) >= len(actions):
-                    break
-                seen = episode.step(text)
-                made += seen.steps
-                failed = next((step for step in seen.steps if step.error is not None), None)
-                if failed is not None:
-                    raise _Refused(Reason.CALL_FAILED, f"{failed.action.name}: {failed.error}")
-                if seen.fault or not seen.steps or (seen.done and (len(made) < len(actions) or number + 1 < len(turns))):
-                    raise _Refused(
-                        Reason.CALL_FAILED, f"{actions[min(len(made), len(actions) - 1)].name}: {seen.fault or 'the episode ended'}"
-                    )
-            if [(step.action.name, dict(step.action.arguments)) for step in made] != [(a.name, dict(a.arguments)) for a in actions]:
-                raise _Refused(Reason.CALL_FAILED, "calls were carried out as others")
-            done += [attrs.evolve(step, action=attrs.evolve(step.action, turn=number)) for step in made]
-    return done
+            done = _turn(episode, actions, environment, last=number + 1 == len(turns))
+            steps += [attrs.evolve(step, action=attrs.evolve(step.action, turn=number)) for step in done]
+    return steps
+
+
+def _turn(episode: Episode, actions: Sequence[Action], environment: Environment, last: bool) -> list[Step]:
+    """The steps of one turn's actions. `last`: the episode may end with them."""
+    steps: list[Step] = []
+    # The actions are scripted as those of turn 0: their turns are the candidate's, and `start` has turns of its own.
+    for seen in perform(episode, environment.script([attrs.evolve(action, turn=0) for action in actions])):
+        steps += seen.steps
+        failed = next((step for step in seen.steps if step.error is not None), None)
+        if failed is not None:
+            raise Refusal(Reason.CALL_FAILED, f"{failed.action.name}: {failed.error}")
+        if seen.fault or not seen.steps or (seen.done and (len(steps) < len(actions) or not last)):
+            name = actions[min(len(steps), len(actions) - 1)].name
+            raise Refusal(Reason.CALL_FAILED, f"{name}: {seen.fault or 'the episode ended'}")
+        if len(steps) >= len(actions):  # what a script adds to end the episode is not carried out
+            break
+    if [(step.action.name, dict(step.action.arguments)) for step in steps] != [(a.name, dict(a.arguments)) for a in actions]:
+        raise Refusal(Reason.CALL_FAILED, "calls were carried out as others")
+    return steps

@@ -19,28 +19,31 @@ from coevolve import (
     Feedback,
     InfrastructureFault,
     Origin,
+    Reason,
+    Refusal,
     Step,
     Task,
     Tool,
-    Verdict,
 )
 
 from . import rendering, schemas
-from .abstraction import realise
-from .asking import Asking, BudgetSpent, TeacherFault
+from .abstraction import realise, verdict_of
 from .assignments import Assignment
-from .exploration import KEPT, Exploration
+from .faults import BudgetSpent, TeacherFault
+from .guided_exploration import KEPT, GuidedExploration
 from .options import TeacherOptions
-from .parsing import Reason, Reflection, Wanted, code_of, read_candidates
+from .parsing import read_candidates
 from .prompts import Prompts
 from .questions import Questions
 from .reflection import context_of, reflect
+from .replies import Candidate, Reflection
+from .teacher_client import TeacherClient
 
 NAME = "teacher"
 
 
 @frozen
-class Found:
+class ExplorationResult:
     """What one exploration came to. `fault` says what ended it early; `spent` that it was the run's or the evolution's budget."""
 
     candidates: tuple[CandidateTask, ...]
@@ -55,7 +58,7 @@ class Evolution:
     """The explorations of one evolution. `calls` is how many questions they may ask in all (None: no limit)."""
 
     options: TeacherOptions
-    asking: Asking
+    client: TeacherClient
     feedback: Feedback
     environment: Environment
     calls: int | None
@@ -103,7 +106,7 @@ class Evolution:
             return 0
         return min(size, max(1, self.calls // whole))
 
-    def _count(self, found: Found) -> None:
+    def _count(self, found: ExplorationResult) -> None:
         if self.calls is not None:
             self.calls -= found.asked
         self.tally["explorations"] += 1
@@ -111,22 +114,22 @@ class Evolution:
         if found.fault:
             self.tally[found.fault] += 1
 
-    async def _explore(self, wave: Sequence[Assignment], share: int | None) -> list[Found]:
+    async def _explore(self, wave: Sequence[Assignment], share: int | None) -> list[ExplorationResult]:
         try:
             results = await asyncio.gather(*(self._one(assignment, share) for assignment in wave), return_exceptions=True)
         finally:
-            await self.asking.aclose()
+            await self.client.aclose()
         for result in results:  # the first by number, so that a run and its replay fail alike
             if isinstance(result, BaseException):
                 raise result
-        return [result for result in results if isinstance(result, Found)]
+        return [result for result in results if isinstance(result, ExplorationResult)]
 
-    async def _one(self, assignment: Assignment, share: int | None) -> Found:
+    async def _one(self, assignment: Assignment, share: int | None) -> ExplorationResult:
         options, number = self.options, assignment.number
-        questions = Questions(self.asking, self.feedback.iteration, number, options.reasks, options.max_tokens, share)
+        questions = Questions(self.client, self.feedback.iteration, number, options.reasks, options.max_tokens, share)
         offered, prompts = self._prompts(assignment)
         made: tuple[CandidateTask, ...] = ()
-        exploration = Exploration(self.environment, self.tools, assignment.task, prompts, questions)
+        exploration = GuidedExploration(self.environment, self.tools, assignment.task, prompts, questions)
         fault: TeacherFault | InfrastructureFault | None = None
         try:
             others = [group for group in self.feedback.groups if group.task.id != assignment.task.id]
@@ -143,7 +146,7 @@ class Evolution:
             fault = stopped
         spent = isinstance(fault, BudgetSpent)
         text = None if fault is None else "out of calls" if spent else _line(fault)
-        return Found(made, len(questions.keys), questions.unreadable, text, spent and questions.left != 0)
+        return ExplorationResult(made, len(questions.keys), questions.unreadable, text, spent and questions.left != 0)
 
     def _prompts(self, assignment: Assignment) -> tuple[Sequence[Tool], Prompts]:
         """The tools that are told, those in the rollouts and the solution first, and the prompts that tell them."""
@@ -161,44 +164,49 @@ class Evolution:
         messages = prompts.abstract(reflection, rendering.steps(steps, prompts.room(reflection)))
         used = [self.tools[name] for name in dict.fromkeys(step.action.name for step in steps) if name in self.tools]
         schema = schemas.candidates(used, len(steps), options.candidates, self.several, options.queries)
-        bad: list[str] = []
+        refused: list[Refusal] = []
 
-        def read(reply: str) -> list[Wanted] | None:
-            good, why = read_candidates(reply, options.queries)
-            bad.extend(why)
-            return None if why == [Reason.UNREADABLE] else good
+        def read(reply: str) -> list[Candidate] | None:
+            candidates, refusals = read_candidates(reply, options.queries)
+            refused.extend(refusal for refusal in refusals if refusal.reason not in (Reason.NONE, Reason.UNREADABLE))
+            return None if [refusal.reason for refusal in refusals] == [Reason.UNREADABLE] else candidates
 
-        good = await questions.ask("abstract", "", messages, schema, read) or []
-        refused = [one for one in bad if code_of(one) not in (Reason.NONE, Reason.UNREADABLE)]
+        candidates = await questions.ask("abstract", "", messages, schema, read) or []
         context = context_of(assignment, reflection)
-        return await asyncio.to_thread(self._candidates, assignment, context, questions.keys, steps, good, refused)
+        return await asyncio.to_thread(self._candidate_tasks, assignment, context, questions.keys, steps, candidates, refused)
 
-    def _candidates(
+    def _candidate_tasks(
         self,
         assignment: Assignment,
         context: ExplorationContext,
         keys: Sequence[str],
         steps: Sequence[Step],
-        good: Sequence[Wanted],
-        bad: Sequence[str],
+        candidates: Sequence[Candidate],
+        refused: Sequence[Refusal],
     ) -> tuple[CandidateTask, ...]:
+        """A candidate task for each candidate, and then, for the record, one for each refusal of the reply's reading."""
         made: list[CandidateTask] = []
         signal = assignment.signal.id if assignment.signal else None
         detail = {"exploration": assignment.number, "explored": len(steps), "targets": list(context.targets)}
         origin = Origin(NAME, self.feedback.iteration, signal, (assignment.task.id,), detail)
         start = assignment.task
-        found: list[Wanted | str] = [*good, *bad]
-        for one in found:
-            task_id = f"{NAME}-{self.feedback.iteration}-{assignment.number}-{len(made)}"
-            task: Task | str = (
-                one if isinstance(one, str) else realise(one, start, steps, self.environment, task_id, origin, self.options.queries)
-            )
-            verdict = None
-            if isinstance(task, str):
-                verdict = Verdict(False, code_of(task), task.partition(":")[2].strip())
-                query, intent = ("", "") if isinstance(one, str) else (one.query, one.intent)
-                task = Task(task_id, start.environment, query, intent, (), dict(start.payload), origin)
-            made.append(CandidateTask(task, context, tuple(steps), tuple(keys), verdict))
+
+        def add(task: Task, refusal: Refusal | None = None) -> None:
+            made.append(CandidateTask(task, context, tuple(steps), tuple(keys), verdict_of(refusal) if refusal else None))
+
+        def task_id() -> str:
+            return f"{NAME}-{self.feedback.iteration}-{assignment.number}-{len(made)}"
+
+        def unmade(query: str, intent: str) -> Task:
+            return Task(task_id(), start.environment, query, intent, (), dict(start.payload), origin)
+
+        for candidate in candidates:
+            try:
+                add(realise(candidate, start, steps, self.environment, task_id(), origin, self.options.queries))
+            except Refusal as refusal:
+                add(unmade(candidate.query, candidate.intent), refusal)
+        for refusal in refused:
+            add(unmade("", ""), refusal)
         return tuple(made)
 
 

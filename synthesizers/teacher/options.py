@@ -19,10 +19,13 @@ class TeacherOptions(EndpointOptions):
     TABLE: ClassVar[str] = "synthesizer"
 
     model: str = field(default="qwen3-max", validator=validators.min_len(1))
+    """The teacher's name at the endpoint."""
     base_url: str = field(default=_DASHSCOPE, validator=address)
+    """Any endpoint that speaks OpenAI's chat completions."""
     provider: Literal["endpoint", "policy"] = "endpoint"
     """Who answers: the endpoint, or the policy in training (then neither model, address nor key matter)."""
     api_key_env: str = field(default="DASHSCOPE_API_KEY", validator=variable)
+    """Name of the environment variable that holds the key; "" for an endpoint that needs none. The key is never stored, logged or shown."""
     structured: Literal["auto", "json_schema", "json_object", "none"] = "auto"
     """How replies are held to a JSON schema: OpenAI's json_schema, json_object with the schema beside it (llama.cpp), not at all; auto
     takes the first of these three that the endpoint accepts."""

@@ -9,23 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .salvage import Damaged, Found, decoded, salvage, spoken, within
-from .wanted import Call, Part, Queries, Reason, Reflection, Turn, Wanted, WantedStep, code_of
+from coevolve import Reason, Refusal
 
-__all__ = [
-    "Call",
-    "Part",
-    "Queries",
-    "Reason",
-    "Reflection",
-    "Turn",
-    "Wanted",
-    "WantedStep",
-    "code_of",
-    "read_candidates",
-    "read_reflection",
-    "read_step",
-]
+from .replies import Call, Candidate, CandidateTurn, NextStep, Part, Queries, Reflection
+from .salvage import Damaged, Found, decoded, salvage, spoken, within
 
 MAX_CANDIDATES = 64
 """Candidates taken from one reply."""
@@ -34,11 +21,6 @@ MAX_CALLS = 100
 MAX_TEXT = 8_000
 """Characters of a query, an intent, a thought."""
 _MAX_ARGUMENTS = 20_000
-
-
-class _Bad(ValueError):
-    def __init__(self, reason: Reason, detail: str = "") -> None:
-        super().__init__(f"{reason}: {detail}" if detail else str(reason))
 
 
 def read_reflection(text: str) -> Reflection | None:
@@ -52,10 +34,10 @@ def read_reflection(text: str) -> Reflection | None:
     return None
 
 
-def read_step(text: str) -> WantedStep | None:
+def read_step(text: str) -> NextStep | None:
     """The first action in the reply, or the wish to stop; None when there is neither."""
     if re.fullmatch(r"\W*stop\W*", spoken(text), re.IGNORECASE):
-        return WantedStep("", None, {})
+        return NextStep("", None, {})
     for value in _objects(text):
         thought, action = _prose(value.get("thought")), value.get("action", value)
         if isinstance(action, str) and "action" in value:
@@ -64,45 +46,46 @@ def read_step(text: str) -> WantedStep | None:
             continue
         call = _call(action)
         if call is None and (action.get("stop") is True or ("tool" in action and action["tool"] is None)):
-            return WantedStep(thought, None, {})
+            return NextStep(thought, None, {})
         if call is not None:
-            return WantedStep(thought, None, {}) if call.tool.strip().lower() == "stop" else WantedStep(thought, call.tool, call.arguments)
+            return NextStep(thought, None, {}) if call.tool.strip().lower() == "stop" else NextStep(thought, call.tool, call.arguments)
     return None
 
 
-def read_candidates(text: str, queries: Queries = "teacher") -> tuple[list[Wanted], list[str]]:
-    """The good candidates in the reply's order, and for each other one why it is bad ("code" or "code: detail").
+def read_candidates(text: str, queries: Queries = "teacher") -> tuple[list[Candidate], list[Refusal]]:
+    """The readable candidates in the reply's order, and a refusal for each of the others.
 
-    Where the environment words the requests (`queries`), a candidate needs no query.
+    A candidate needs no query where the environment writes the requests (`queries`). A reply without any candidate gives one refusal, NONE
+    or UNREADABLE. At least one of the two lists has an item. Nothing is raised.
     """
-    good: list[Wanted] = []
-    bad: list[str] = []
+    candidates: list[Candidate] = []
+    refused: list[Refusal] = []
     none = False
     for found in salvage(text):
         if isinstance(found, Damaged):
-            if _begins_candidate(found, bad):
-                bad.append(f"{found.reason}: {_shown(found.text)}")
+            if _begins_candidate(found, refused):
+                refused.append(Refusal(found.reason, _excerpt(found.text)))
             continue
         if _IS_ARGUMENTS.search(found.before):
             continue
         none = none or _says_none(found.value)
-        # A list under a name is part of a damaged object, a solution perhaps, where numbers and texts have their place.
+        # A list under a name is part of a damaged object: it may be a solution, where numbers and texts are in their place.
         part = isinstance(found.value, list) and found.before.rstrip().endswith(":")
         for value in _candidates([item for item in found.value if isinstance(item, dict)] if part else found.value):
             try:
-                wanted = _wanted(value, queries)
-                if wanted in good:
-                    raise _Bad(Reason.REPEATED)
-                if len(good) >= MAX_CANDIDATES:
-                    raise _Bad(Reason.TOO_MANY)
-                good.append(wanted)
-            except _Bad as error:
-                bad.append(str(error))
-    if len(bad) > MAX_CANDIDATES:
-        bad[MAX_CANDIDATES:] = [f"{Reason.TOO_MANY}: {len(bad) - MAX_CANDIDATES} more bad ones"]
-    if not good and not bad:
-        bad.append(str(Reason.NONE if none or _EMPTY.fullmatch(spoken(text).strip()) else Reason.UNREADABLE))
-    return good, bad
+                candidate = _candidate(value, queries)
+                if candidate in candidates:
+                    raise Refusal(Reason.REPEATED)
+                if len(candidates) >= MAX_CANDIDATES:
+                    raise Refusal(Reason.TOO_MANY)
+                candidates.append(candidate)
+            except Refusal as refusal:
+                refused.append(refusal)
+    if len(refused) > MAX_CANDIDATES:
+        refused[MAX_CANDIDATES:] = [Refusal(Reason.TOO_MANY, f"{len(refused) - MAX_CANDIDATES} more bad ones")]
+    if not candidates and not refused:
+        refused.append(Refusal(Reason.NONE if none or _EMPTY.fullmatch(spoken(text).strip()) else Reason.UNREADABLE))
+    return candidates, refused
 
 
 _CANDIDATE_KEYS = ("query", "solution", "turns")
@@ -110,12 +93,12 @@ _KEY = re.compile(r"\b(intent|query|solution|turns|request)[\"'”’]?\s*[:=]",
 _IS_ARGUMENTS = re.compile(r"(?:arguments|args|parameters|input)[\"'”’]?\s*:\s*$", re.IGNORECASE)
 
 
-def _begins_candidate(damaged: Damaged, bad: Sequence[str]) -> bool:
+def _begins_candidate(damaged: Damaged, refused: Sequence[Refusal]) -> bool:
     """Whether a damaged object was meant to be a candidate, as far as can be seen before its first inner bracket."""
     if _IS_ARGUMENTS.search(damaged.before):
         return False
     keys = {match[1].lower() for match in _KEY.finditer(damaged.text)}
-    inside = any(code_of(one) == Reason.CUT_OFF for one in bad)  # of what was cut off, for that never ends
+    inside = any(refusal.reason == Reason.CUT_OFF for refusal in refused)  # of what was cut off, for that never ends
     if keys and not (inside and keys == {"solution"}):
         return "request" not in keys
     return damaged.reason == Reason.CUT_OFF and ":" not in damaged.text and not inside
@@ -179,39 +162,40 @@ def _candidates(value: Any, depth: int = 0) -> Iterator[Any]:
         yield value
 
 
-def _wanted(value: Any, queries: Queries) -> Wanted:
+def _candidate(value: Any, queries: Queries) -> Candidate:
     if not isinstance(value, dict):
-        raise _Bad(Reason.NOT_AN_OBJECT, _shown(value))
+        raise Refusal(Reason.NOT_AN_OBJECT, _excerpt(value))
     given = _folded(value)
     if len(given) < len(value):
-        raise _Bad(Reason.BROKEN_JSON, "a key stands twice")
+        raise Refusal(Reason.BROKEN_JSON, "a key stands twice")
     intent = _text(given.get("intent"), "intent")
     turns = _turns(given.get("turns"), queries)
     if turns:
         if given.get("solution"):
-            raise _Bad(Reason.BAD_SOLUTION, "both a solution and turns")
-        return Wanted(intent, "\n\n".join(turn.request for turn in turns), tuple(part for turn in turns for part in turn.solution), turns)
+            raise Refusal(Reason.BAD_SOLUTION, "both a solution and turns")
+        query, solution = "\n\n".join(turn.request for turn in turns), tuple(part for turn in turns for part in turn.solution)
+        return Candidate(intent, query, solution, turns)
     query = _text(given.get("query"), "query")
     # Where the environment words the request, what has no intent either may be a turn of a candidate that was cut off.
     if not query and (queries == "teacher" or not intent):
-        raise _Bad(Reason.NO_QUERY)
-    return Wanted(intent, query, _solution(given.get("solution")))
+        raise Refusal(Reason.NO_QUERY)
+    return Candidate(intent, query, _solution(given.get("solution")))
 
 
-def _turns(value: Any, queries: Queries) -> tuple[Turn, ...]:
+def _turns(value: Any, queries: Queries) -> tuple[CandidateTurn, ...]:
     if value in (None, [], ""):
         return ()
     if not isinstance(value, list) or not all(isinstance(turn, dict) for turn in value):
-        raise _Bad(Reason.BAD_SOLUTION, "turns are no list of objects")
+        raise Refusal(Reason.BAD_SOLUTION, "turns are no list of objects")
     turns = []
     for turn in map(_folded, value):
         # Paragraphs tell turns apart, so one request is one paragraph.
         request = re.sub(r"\n\s*\n", "\n", _text(turn.get("request"), "request"))
         if not request and queries == "teacher":
-            raise _Bad(Reason.NO_QUERY, "a turn without a request")
-        turns.append(Turn(request, _solution(turn.get("solution"))))
+            raise Refusal(Reason.NO_QUERY, "a turn without a request")
+        turns.append(CandidateTurn(request, _solution(turn.get("solution"))))
     if sum(len(turn.solution) for turn in turns) > MAX_CALLS:
-        raise _Bad(Reason.BAD_SOLUTION, f"more than {MAX_CALLS} calls")
+        raise Refusal(Reason.BAD_SOLUTION, f"more than {MAX_CALLS} calls")
     return tuple(turns)
 
 
@@ -222,7 +206,7 @@ def _text(value: Any, name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > MAX_TEXT or _UNSTORABLE.search(value):
-        raise _Bad(Reason.BAD_TEXT, name)
+        raise Refusal(Reason.BAD_TEXT, name)
     return value.strip()
 
 
@@ -235,15 +219,15 @@ def _prose(value: Any) -> str:
 
 def _solution(value: Any) -> tuple[Part, ...]:
     if value in (None, "", [], {}):
-        raise _Bad(Reason.NO_SOLUTION)
+        raise Refusal(Reason.NO_SOLUTION)
     items: Sequence[Any] = value if isinstance(value, list) else [value]
     if len(items) > MAX_CALLS:
-        raise _Bad(Reason.BAD_SOLUTION, f"more than {MAX_CALLS} calls")
+        raise Refusal(Reason.BAD_SOLUTION, f"more than {MAX_CALLS} calls")
     parts = []
     for item in items:
         part = _part(item)
         if part is None:
-            raise _Bad(Reason.BAD_SOLUTION, _shown(item))
+            raise Refusal(Reason.BAD_SOLUTION, _excerpt(item))
         parts.append(part)
     return tuple(parts)
 
@@ -294,7 +278,7 @@ def _storable(value: Any) -> bool:
     return all(map(_storable, value)) if isinstance(value, list) else True
 
 
-def _shown(value: Any) -> str:
+def _excerpt(value: Any) -> str:
     text = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)).split())
     text = _UNSTORABLE.sub("\ufffd", text)
     return text if len(text) <= 80 else f"{text[:79]}…"

@@ -14,7 +14,7 @@ from coevolve import Action, Message, Signal, Step, Task
 
 from . import rendering
 from .options import TeacherOptions
-from .parsing import Reflection
+from .replies import Reflection
 
 KINDS = {
     "forgetting": "The agent solved this task lately and fails it now.",

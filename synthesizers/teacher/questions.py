@@ -1,4 +1,4 @@
-"""Asking until a reply can be read: an unreadable one is asked for again a bounded number of times, then given up."""
+"""TeacherClient until a reply can be read: an unreadable one is asked for again a bounded number of times, then given up."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -8,7 +8,8 @@ from attrs import define, field
 from coevolve import Message
 
 from . import prompts, rendering
-from .asking import Asking, BudgetSpent
+from .faults import BudgetSpent
+from .teacher_client import TeacherClient
 
 T = TypeVar("T")
 
@@ -17,7 +18,7 @@ T = TypeVar("T")
 class Questions:
     """The questions of one exploration. `left` is how many it may still ask (None: no limit); `keys` are those of the calls it made."""
 
-    asking: Asking
+    client: TeacherClient
     iteration: int
     number: int
     reasks: int
@@ -45,13 +46,13 @@ class Questions:
             asked = f"{key}/again{again}" if again else key
             self.keys.append(asked)
             # A reply that was cut off is the likeliest unreadable one, so there is more room the second time.
-            reply = await self.asking.ask(
+            reply = await self.client.ask(
                 asked, self.iteration, purpose, messages, schema, max_tokens=2 * self.max_tokens if again else None
             )
             if (found := read(reply)) is not None:
                 return found
             self.unreadable += 1
             if not again:
-                shown = rendering.cut(reply, prompts.shown_again(self.asking.options))
+                shown = rendering.cut(reply, prompts.shown_again(self.client.options))
                 messages = [*messages, {"role": "assistant", "content": shown}, {"role": "user", "content": prompts.AGAIN}]
         return None

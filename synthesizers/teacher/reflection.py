@@ -7,9 +7,10 @@ from coevolve import ExplorationContext, RolloutGroup
 from . import schemas
 from .assignments import Assignment
 from .evidence import evidence
-from .parsing import Reflection, read_reflection
+from .parsing import read_reflection
 from .prompts import Prompts
 from .questions import Questions
+from .replies import Reflection
 
 
 async def reflect(questions: Questions, prompts: Prompts, assignment: Assignment, others: Sequence[RolloutGroup]) -> Reflection | None:

@@ -14,6 +14,8 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from coevolve import Reason, Refusal
+
 MAX_CHARS = 200_000
 """Characters of a reply that are looked at."""
 MAX_DEPTH = 32
@@ -50,12 +52,6 @@ class Damaged:
     reason: str
     text: str
     before: str = ""
-
-
-class _Damage(ValueError):
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 _TAG = re.compile(r"<(/?)(think|thinking|thought|reasoning|analysis|scratchpad)>", re.IGNORECASE)
@@ -102,7 +98,7 @@ def salvage(text: str) -> Iterator[Found | Damaged]:
             reading = _Reading(text, start)
             try:
                 value = _repaired(reading)
-            except _Damage as damage:
+            except Refusal as damage:
                 left -= reading.at - start + _EACH
                 yield Damaged(damage.reason, text[start : _first_bracket(text, start + 1)][:400], before)
                 continue
@@ -183,13 +179,13 @@ def _repaired(reading: "_Reading") -> Any:
     start = reading.at
     reading.read()
     if reading.at - start > _MAX_MENDED:
-        raise _Damage("broken_json")
+        raise Refusal(Reason.BROKEN_JSON)
     try:
         value = json_repair.repair_json(reading.plain(start), return_objects=True, skip_json_loads=True)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        raise _Damage("broken_json") from error
+        raise Refusal(Reason.BROKEN_JSON) from error
     if not within(value) or list(_flat(value)) != reading.tokens:
-        raise _Damage("broken_json")
+        raise Refusal(Reason.BROKEN_JSON)
     return value
 
 
@@ -244,7 +240,7 @@ class _Reading:
             gap = _GAP.match(self.text, self.at)
             self.at = gap.end() if gap else self.at
             if self.at >= len(self.text):
-                raise _Damage("cut_off")
+                raise Refusal(Reason.CUT_OFF)
             sign, keyed = self.text[self.at], self._nesting[-1:] == ["{"]
             if sign in "}])":
                 self._close(sign, keyed)
@@ -270,9 +266,9 @@ class _Reading:
             signs[at - start] = '"'
         return "".join(signs)
 
-    def _expect(self, right: bool, reason: str = "broken_json") -> None:
+    def _expect(self, right: bool, reason: str = Reason.BROKEN_JSON) -> None:
         if not right:
-            raise _Damage(reason)
+            raise Refusal(reason)
 
     def _open(self, sign: str) -> None:
         self._expect(len(self._nesting) < MAX_DEPTH)
@@ -300,11 +296,11 @@ class _Reading:
             try:
                 value = json.loads(match[0], parse_float=_finite)
             except ValueError as error:
-                raise _Damage("broken_json") from error
+                raise Refusal(Reason.BROKEN_JSON) from error
         elif match := _WORD.match(self.text, self.at):
             value = _WORDS[match[0]]
         else:
-            raise _Damage("cut_off" if re.fullmatch(r"[-+.\w]*\s*", self.text[self.at :]) else "broken_json")
+            raise Refusal(Reason.CUT_OFF if re.fullmatch(r"[-+.\w]*\s*", self.text[self.at :]) else Reason.BROKEN_JSON)
         self.at = match.end()
         return type(value).__name__, value
 
@@ -323,7 +319,7 @@ class _Reading:
             stop += 1
         if stop < 0:
             self.at = len(self.text)
-            raise _Damage("cut_off")
+            raise Refusal(Reason.CUT_OFF)
         # Inner quotes come in pairs with a word between them; others are where another string begins or ends, and which is anyone's guess.
         quoted = [self.text[begin:end] for begin, end in zip(inner[1::2], inner[2::2], strict=False)]
         self._expect(closing != '"' or (len(inner) % 2 == 1 and all(re.search(r"\w", words) for words in quoted)))
@@ -338,5 +334,5 @@ def _unescaped(match: re.Match[str]) -> str:
     if len(code) == 5:
         return chr(int(code[1:], 16))
     if code not in _ESCAPES:
-        raise _Damage("broken_json")
+        raise Refusal(Reason.BROKEN_JSON)
     return _ESCAPES[code]

@@ -10,7 +10,7 @@ from typing import Any
 
 from coevolve import Tool
 
-from .wanted import Queries
+from .replies import Queries
 
 Schema = dict[str, Any]
 _TEXT: Schema = {"type": "string"}

@@ -9,13 +9,13 @@ import random
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from coevolve import CandidateTask, Chat, Environment, Feedback, Journal
+from coevolve import CandidateTask, Chat, Environment, Feedback, Journal, Services
 
 from .assignments import assignments
 from .options import TeacherOptions, call_cap, estimate, missing_key
 
 if TYPE_CHECKING:
-    from .asking import Asking
+    from .teacher_client import TeacherClient
 
 
 class Teacher:
@@ -28,28 +28,25 @@ class Teacher:
         self.options = options
         self._journal: Journal | None = None
         self._chat: Chat | None = None
-        self._asking: Asking | None = None
+        self._client: TeacherClient | None = None
 
-    def bind_journal(self, journal: Journal) -> None:
-        self._journal = journal
+    def bind_services(self, services: Services) -> None:
+        self._journal, self._chat = services.journal, services.chat
         if text := missing_key(self.options):
-            journal.tell(f"{text} (a replay needs none)")
-
-    def bind_chat(self, chat: Chat) -> None:
-        self._chat = chat
+            services.journal.tell(f"{text} (a replay needs none)")
 
     def estimate(self, evolutions: int, wanted: int) -> str:
         return estimate(self.options, evolutions)
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
-        from .asking import Asking
         from .evolution import Evolution
+        from .teacher_client import TeacherClient
 
         if self._journal is None:
-            raise RuntimeError("bind_journal comes before synthesize")
-        self._asking = self._asking or Asking(self.options, self._journal, self._chat)
-        self._asking.begin(feedback.iteration)
-        evolution = Evolution(self.options, self._asking, feedback, environment, self._calls(feedback.iteration))
+            raise RuntimeError("bind_services comes before synthesize")
+        self._client = self._client or TeacherClient(self.options, self._journal, self._chat)
+        self._client.begin(feedback.iteration)
+        evolution = Evolution(self.options, self._client, feedback, environment, self._calls(feedback.iteration))
         try:
             yield from evolution.run(assignments(feedback, self.options, rng))
         finally:

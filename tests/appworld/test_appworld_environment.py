@@ -7,7 +7,7 @@ import pytest
 
 from coevolve import Action, Outcome, RolloutGroup, Task, Trajectory, UserError
 from coevolve.environments.appworld import episode as episodes
-from coevolve.environments.appworld.check import SPLITS
+from coevolve.environments.appworld.data_checks import SPLITS
 from coevolve.environments.appworld.environment import AppWorld, AppWorldOptions
 from coevolve.environments.appworld.episode import PARTIAL, progress
 from coevolve.environments.appworld.protocol import code_of
@@ -18,16 +18,17 @@ pytestmark = pytest.mark.slow
 SHOW = Action("spotify.show_song", {"song_id": 1})
 
 
-def test_the_contract_is_kept(environment: AppWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a task whose solution is shown and one whose solution is held out."""
-    monkeypatch.setattr(AppWorld, "splits", lambda _: ("train", "test_normal"))
+@pytest.mark.parametrize("splits", [("train",), pytest.param(("train", "test_normal"), marks=pytest.mark.nightly)])
+def test_the_contract_is_kept(environment: AppWorld, monkeypatch: pytest.MonkeyPatch, splits: tuple[str, ...]) -> None:
+    """With a task that contains its solution; nightly also with one whose solution is held out."""
+    monkeypatch.setattr(AppWorld, "splits", lambda _: splits)
     check_environment(environment, sample=1)
 
 
 def test_held_out_tasks_show_neither_solution_nor_answer(environment: AppWorld) -> None:
     assert environment.splits() == SPLITS
-    shown = environment.tasks("train")
-    assert shown and all(action.name == "execute" for task in shown for action in task.solution)
+    train = environment.tasks("train")
+    assert train and all(action.name == "execute" for task in train for action in task.solution)
     for split in SPLITS[1:]:
         tasks = environment.tasks(split)
         assert tasks
@@ -123,7 +124,7 @@ def test_patterns_say_app_api_and_success(environment: AppWorld) -> None:
         code = "apis.spotify.show_song(song_id=1)\ntry:\n    apis.spotify.show_song(song_id=10**6)\nexcept Exception:\n    pass"
         steps = episode.step(f"```python\n{code}\n```").steps
     assert environment.patterns(rollout("t", 0.0, steps)) == ("spotify.show_song:ok", "spotify.show_song:err")
-    assert [step.error for step in steps] == [None, None, None], "a refusal that the code deals with is no failure"
+    assert [step.error for step in steps] == [None, None, None], "a refusal that the code deals with is not a failure"
 
 
 def rollout(task_id: str, score: float | None, steps: tuple = ()) -> Trajectory:  # type: ignore[type-arg]
@@ -139,7 +140,7 @@ def test_a_scenario_counts_whole_or_not_at_all(environment: AppWorld) -> None:
     assert environment.aggregates(groups([1.0] * 6)) == {"scenario_goal_completion": 1.0, "scenarios": 2.0}
     assert environment.aggregates(groups([1.0, 1.0, 0.49, 1.0, 1.0, 1.0])) == {"scenario_goal_completion": 0.5, "scenarios": 2.0}
     assert environment.aggregates(groups([1.0, None, 1.0, 1.0])) == {"scenario_goal_completion": 0.0, "scenarios": 1.0}
-    assert environment.aggregates(groups([1.0, 1.0])) == {}, "two of three variants are no scenario"
+    assert environment.aggregates(groups([1.0, 1.0])) == {}, "two of three variants are not a scenario"
 
 
 def report(passes: str, failures: str) -> dict[str, object]:
@@ -183,5 +184,5 @@ def test_the_first_block_counts(text: str, code: str | None) -> None:
 
 
 def test_results_say_what_they_were_got_with(environment: AppWorld) -> None:
-    told = environment.provenance()
-    assert told["benchmark"] != "AppWorld" and told["appworld"] and json.dumps(dict(told))
+    found = environment.provenance()
+    assert found["benchmark"] != "AppWorld" and found["appworld"] and json.dumps(dict(found))

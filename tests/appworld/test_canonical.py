@@ -108,7 +108,7 @@ def test_numbers_are_equal_as_numbers(number: Any) -> None:
     assert (diff(store.tables) == {}) == (round(number, 6) == 0)
 
 
-def test_a_change_is_told_by_its_new_value_and_without_bookkeeping() -> None:
+def test_a_change_is_described_by_its_new_value_and_without_bookkeeping() -> None:
     store = Store()
     store.tables[PLAYLIST][1] |= {"title": "New", "updated_at": "d9", "record_hash": "z"}
     assert diff(store.tables) == {PLAYLIST: {"added": [], "updated": {"1": {"title": "New"}}, "removed": []}}

@@ -8,8 +8,8 @@ import pytest
 from attrs import define, field
 
 from coevolve import Action, Step, Task
-from coevolve.environments.appworld.client import WorldEnded
-from coevolve.environments.appworld.compose import actions_of, beginning, compose, keys_of, spoken
+from coevolve.environments.appworld.compose import actions_of, beginning, comparable_answer, compose, keys_of
+from coevolve.environments.appworld.connection import WorldEnded
 from coevolve.environments.appworld.script import Calls
 
 
@@ -36,7 +36,7 @@ BOUGHT = {"shop.Order": {"added": [{"item": 3}], "updated": {}, "removed": []}}
 
 @define
 class Pretended:
-    """Worlds in which `buy` changes something, `complete_task` completes, and what is shown has a title."""
+    """Worlds in which `buy` changes something, `complete_task` completes, and what a lookup finds has a title."""
 
     answers: dict[str, Any] = field(factory=lambda: {"shop.show": {"item_id": 3, "title": "Lamp", "price": 4.5}})
     fails: bool = False
@@ -106,7 +106,7 @@ def test_a_task_made_from_a_made_task_begins_where_that_begins() -> None:
         (Pretended(), []),
         (Pretended(), [Step(Action("shop.buy", {"item_id": 3}), "", error="refused")]),
     ],
-    ids=["raises", "ends its world", "gives up", "nothing to tell", "no effect", "too much", "no argument", "nothing", "failed"],
+    ids=["raises", "ends its world", "gives up", "nothing to ask", "no effect", "too much", "no argument", "nothing", "failed"],
 )
 def test_there_is_no_task_without_a_sound_reference(worlds: Pretended, made: list[Step]) -> None:
     assert compose(worlds, CALLS, START, made, "new:1") is None
@@ -165,8 +165,8 @@ def test_equal_answers_to_different_questions_are_different_ends() -> None:
 
 @pytest.mark.parametrize(("answer", "same"), [("Tide", ' "tide" '), (2, "2.0"), (2.344, "2.34"), (None, None)])
 def test_answers_are_compared_as_the_engine_does(answer: Any, same: Any) -> None:
-    assert spoken(answer) == spoken(same)
-    assert spoken(answer) != spoken("another")
+    assert comparable_answer(answer) == comparable_answer(same)
+    assert comparable_answer(answer) != comparable_answer("another")
 
 
 def test_worlds_begin_alike_when_person_time_and_databases_are(tmp_path: Path) -> None:

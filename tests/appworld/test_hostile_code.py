@@ -1,13 +1,16 @@
 """Code that does harm ends for itself, in time, and under the right name; the worlds beside it do not notice."""
 
+import contextlib
+import itertools
 import os
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from coevolve import Observation, Task
+from coevolve import Observation, Task, perform
 from coevolve.environments.appworld.environment import AppWorld, AppWorldOptions
 from coevolve.environments.appworld.episode import AppWorldEpisode
 
@@ -49,47 +52,69 @@ def below(pid: int) -> set[int]:
     return found
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["kernel guards", "no kernel guards"])
-def harmed(request: pytest.FixtureRequest, environment: AppWorld) -> Iterator[AppWorld]:
-    """An environment for code that does harm; at its end nothing of it may be left."""
-    made = AppWorld(AppWorldOptions(data="tiny", block_seconds=2, wall_seconds=40, memory=256, max_worlds=32, kernel_guards=request.param))
+@contextlib.contextmanager
+def harmless_afterwards(kernel_guards: bool) -> Iterator[AppWorld]:
+    """An environment for code that does harm; at its end no process and no folder of it may be left."""
+    made = AppWorld(AppWorldOptions(data="tiny", block_seconds=1, wall_seconds=40, memory=256, max_worlds=32, kernel_guards=kernel_guards))
     made.tasks("train")
     with made.open(made.tasks("train")[0]):
-        server = made.worlds.worker.pid
+        server = made.worlds.server.pid
         assert server is not None
         family = below(server)
-        runs = {made.worlds.worker._run}
+        runs = {made.worlds.server._run}
         assert len(family) > 1
     yield made
-    server = made.worlds.worker.pid
+    server = made.worlds.server.pid
     assert server is not None
     family |= below(server)
-    runs.add(made.worlds.worker._run)
+    runs.add(made.worlds.server._run)
     made.close()
     assert not [pid for pid in family if Path(f"/proc/{pid}/exe").exists()]
     assert not [run for run in runs if run is None or run.exists()]
 
 
+@pytest.fixture(scope="module")
+def harmed(environment: AppWorld) -> Iterator[AppWorld]:
+    """With the kernel's guards, as users have it."""
+    with harmless_afterwards(kernel_guards=True) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def unguarded(environment: AppWorld) -> Iterator[AppWorld]:
+    """Without the kernel's guards: only for what the kernel would refuse."""
+    with harmless_afterwards(kernel_guards=False) as made:
+        yield made
+
+
+def server_alone(environment: AppWorld, others: int = 0) -> int:
+    """The server's process, once no more than `others` processes are below it; worlds end shortly after their connection closes."""
+    server = environment.worlds.server.pid
+    assert server is not None
+    # The server looks for stray processes four times a second, whenever it is not idle.
+    deadline = time.monotonic() + 30.0
+    while len(below(server)) > 1 + others and time.monotonic() < deadline:
+        environment.worlds.server.connect().close()
+    assert len(below(server)) <= 1 + others
+    return server
+
+
 def play(environment: AppWorld, task: Task, harm: str | None) -> tuple[float, Observation]:
     """Do harm first, then carry out the solution."""
     with environment.open(task) as episode:
-        seen = None
-        for text in (*(() if harm is None else (f"```python\n{HARM[harm]}\n```",)), *environment.script(task.solution)):
-            seen = episode.step(text)
-            if seen.done:
-                break
-        assert seen is not None
-        return episode.score(), seen
+        texts = (*(() if harm is None else (f"```python\n{HARM[harm]}\n```",)), *environment.script(task.solution))
+        *_, last = perform(episode, texts)
+        return episode.score(), last
 
 
-def test_thirty_two_at_once(harmed: AppWorld) -> None:
-    if not harmed.options.kernel_guards:
-        pytest.skip("without kernel guards one world may kill the server that all have in common")
+@pytest.mark.parametrize("worlds", [16, pytest.param(32, marks=pytest.mark.nightly)])
+def test_many_at_once(harmed: AppWorld, worlds: int) -> None:
+    """Half of the worlds do harm, of every kind; the others carry out the solution beside them."""
     task = harmed.tasks("train")[0]
-    kinds = [None] * 12 + [harm for harm, count in zip(HARM, (3, 3, 3, 3, 3, 2, 2, 1), strict=True) for _ in range(count)]
-    with ThreadPoolExecutor(32) as threads:
+    kinds = [*([None] * (worlds // 2)), *itertools.islice(itertools.cycle(HARM), worlds - worlds // 2)]
+    before = harmed.worlds.server._deaths
+    with ThreadPoolExecutor(worlds) as threads:
         found = list(threads.map(lambda harm: play(harmed, task, harm), kinds))
-    deaths = harmed.worlds.worker._deaths
     for harm, (score, seen) in zip(kinds, found, strict=True):
         if harm is None or harm == "surrogate":
             assert (score, seen.fault) == (1.0, None), (harm, seen)
@@ -100,14 +125,12 @@ def test_thirty_two_at_once(harmed: AppWorld) -> None:
             assert score == 0.0 and seen.done and seen.fault is not None and seen.fault.startswith(FAULTS[harm]), (harm, seen)
         else:
             assert seen.fault is None, (harm, seen)
-    assert deaths == 0
-    assert len(below(harmed.worlds.worker.pid or 0)) == 1, "no world is left"
+    assert harmed.worlds.server._deaths == before
+    server_alone(harmed)
 
 
 @pytest.mark.parametrize("harm", ["fork", "flood"])
 def test_what_is_refused_is_an_error_in_the_code(harmed: AppWorld, harm: str) -> None:
-    if harm == "fork" and not harmed.options.kernel_guards:
-        pytest.skip("the other tests show how it ends there")
     with harmed.open(harmed.tasks("train")[0]) as episode:
         seen = episode.step(f"```python\n{HARM[harm]}\n```")
         error = str(seen.steps[0].error)
@@ -124,21 +147,21 @@ def escape(episode: AppWorldEpisode) -> Observation:
 
 
 @pytest.mark.parametrize("harm", [fork_bomb, escape])
-def test_processes_are_bounded_without_the_kernels_help(harmed: AppWorld, harm: Callable[[AppWorldEpisode], Observation]) -> None:
+def test_no_process_is_started_with_the_kernels_help(harmed: AppWorld, harm: Callable[[AppWorldEpisode], Observation]) -> None:
+    server_alone(harmed)
     with harmed.open(harmed.tasks("train")[0]) as episode:
+        assert "PermissionError" in str(harm(episode).steps[0].error)
+        server_alone(harmed, others=1)
+
+
+@pytest.mark.parametrize("harm", [fork_bomb, escape])
+def test_processes_are_bounded_without_the_kernels_help(unguarded: AppWorld, harm: Callable[[AppWorldEpisode], Observation]) -> None:
+    server_alone(unguarded)
+    with unguarded.open(unguarded.tasks("train")[0]) as episode:
         seen = harm(episode)
-        if harmed.options.kernel_guards:
-            assert "PermissionError" in str(seen.steps[0].error)
-        elif harm is fork_bomb:
+        if harm is fork_bomb:
             assert seen.done and str(seen.fault).startswith(("processes", "deadline")) and episode.score() == 0.0
-        server = harmed.worlds.worker.pid
-        assert server is not None
-        # The watch looks four times a second; an answer of the server that comes later shows that it has looked.
-        for _ in range(200):
-            if len(below(server)) <= 2:
-                break
-            harmed.worlds.worker.connect().close()
-        assert len(below(server)) <= 2
+        server_alone(unguarded, others=1)
 
 
 def test_a_server_that_is_killed_in_mid_episode_is_nobodys_fault(harmed: AppWorld) -> None:
@@ -146,23 +169,22 @@ def test_a_server_that_is_killed_in_mid_episode_is_nobodys_fault(harmed: AppWorl
     with harmed.open(task) as episode:
         first, *rest = harmed.script(task.solution)
         episode.step(first)
-        server = harmed.worlds.worker.pid
+        server = harmed.worlds.server.pid
         assert server is not None
         os.kill(server, 9)
         for text in rest:
             seen = episode.step(text)
         assert seen.done and seen.fault is None
         assert episode.score() == 1.0
-        assert harmed.worlds.worker.pid != server
+        assert harmed.worlds.server.pid != server
 
 
 def test_a_world_that_is_killed_from_outside_is_nobodys_fault(harmed: AppWorld) -> None:
     task = harmed.tasks("train")[0]
+    server = server_alone(harmed)
     with harmed.open(task) as episode:
         first, *rest = harmed.script(task.solution)
         episode.step(first)
-        server = harmed.worlds.worker.pid
-        assert server is not None
         (world,) = below(server) - {server}
         os.kill(world, 9)
         for text in rest:
@@ -171,7 +193,7 @@ def test_a_world_that_is_killed_from_outside_is_nobodys_fault(harmed: AppWorld) 
 
 
 def test_an_unscorable_world_scores_nothing(harmed: AppWorld) -> None:
-    """Code that breaks what saves its world gets 0; it is no infrastructure fault, since the untouched task can be scored."""
+    """Code that breaks what saves its world gets 0; it is not an infrastructure fault, since the untouched task can be scored."""
     broken = "import json\nfor name in ('dumps', 'dump'): setattr(json, name, None)\n"
     broken += "random._os.sys.modules['appworld.apps.api_lib'].save_local_dbs = None\n"
     with harmed.open(harmed.tasks("train")[0]) as episode:

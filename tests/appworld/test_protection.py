@@ -1,4 +1,4 @@
-"""Ways to read a gold answer or to get out of a world that the guards refuse; docs/appworld.md says what they do not stop."""
+"""Ways to read a gold answer or to get out of a world that the guards refuse; docs/appworld.md lists what they do not stop."""
 
 import json
 import os
@@ -62,7 +62,7 @@ def gold(environment: AppWorld) -> tuple[str, str, str]:
 
 def kernel(episode: AppWorldEpisode, guard: str) -> None:
     if guard not in episode.world.about["guards"]:
-        pytest.skip(f"this kernel has no {guard}; what is left is said in docs/appworld.md")
+        pytest.skip(f"this kernel has no {guard}; docs/appworld.md lists what is left")
 
 
 def opened(environment: AppWorld, task_id: str) -> AppWorldEpisode:

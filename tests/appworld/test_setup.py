@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coevolve import UserError
-from coevolve.environments.appworld import check, doctor, home, setup
+from coevolve.environments.appworld import data_checks, doctor, home, setup
 from coevolve.environments.appworld.environment import AppWorld, AppWorldOptions
 
 APPS = [f"app{number}" for number in range(12)]
@@ -25,7 +25,7 @@ def data(folder: Path, word: str = "Do it.", version: str = home.DATA) -> Path:
         (folder / "data" / "tasks" / "a_1" / "dbs" / f"{app}.jsonl").touch()
     truth = folder / "data" / "tasks" / "a_1" / "ground_truth"
     truth.mkdir()
-    for name in check.GROUND_TRUTH:
+    for name in data_checks.GROUND_TRUTH:
         (truth / name).write_text("{}")
     (folder / "data" / "tasks" / "a_1" / "specs.json").write_text(json.dumps({"instruction": word, "db_version": version}))
     (folder / "data" / "datasets").mkdir()
@@ -35,7 +35,7 @@ def data(folder: Path, word: str = "Do it.", version: str = home.DATA) -> Path:
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache of its own, with an engine that is said to be there; its verification counts one task."""
+    """A cache of its own, with an engine that counts as installed; its verification counts one task."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(setup, "engine", lambda folder, requested: None)
     monkeypatch.setattr(setup, "verify", lambda root: {"passed": 1, "total": 1})
@@ -118,10 +118,10 @@ def test_incomplete_data_is_refused_by_name(tmp_path: Path, spoil: object, words
     [
         ({"dat": "tiny"}, "unknown setting 'dat' .did you mean 'data'"),
         ({"data": "/nowhere/at/all"}, "neither tiny, download, nor a folder"),
-        ({"verify": "maybe"}, "say yes"),
+        ({"verify": "maybe"}, "give yes"),
     ],
 )
-def test_wrong_settings_are_told_in_one_line(settings: dict[str, str], words: str) -> None:
+def test_wrong_settings_are_refused_in_one_line(settings: dict[str, str], words: str) -> None:
     with pytest.raises(UserError, match=words) as caught:
         AppWorld.setup(**settings)
     assert "\n" not in str(caught.value)
@@ -148,7 +148,7 @@ def test_the_python_is_checked(tmp_path: Path) -> None:
     )
 
 
-def test_no_network_is_told_with_the_fix() -> None:
+def test_a_missing_network_is_reported_with_the_fix() -> None:
     command = [sys.executable, "-c", "import sys; print('ERROR: No matching distribution', file=sys.stderr); sys.exit(1)"]
     with pytest.raises(UserError, match=r"pip failed .No matching distribution"):
         setup.run(command, 60.0, "pip")

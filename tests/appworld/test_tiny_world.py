@@ -1,5 +1,8 @@
 """The tiny world in the real engine: right solutions score 1; doing nothing, too much, the wrong thing or stopping short score 0."""
 
+import contextlib
+import json
+import sqlite3
 import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +30,8 @@ OTHER_THING = {
     "newlist": ("Ada Quill", "The Paper Kites of Oslo"),
 }
 """For each scenario's first variant: what its solution names, and what the same solution could name by mistake."""
+EVERY_TIME = ("longsong", "payback", "tickoff")
+"""A question, an errand that adds a record and one that changes a record; the other scenarios are nightly."""
 QUESTIONS = ("longsong", "openitems", "gotmoney")
 COMPLETE = "apis.supervisor.complete_task("
 STRAY = """passwords = {row["account_name"]: row["password"] for row in apis.supervisor.show_account_passwords()}
@@ -82,13 +87,16 @@ def test_every_split_is_there_with_whole_scenarios(environment: AppWorld) -> Non
     assert len({task.query for split in environment.splits() for task in environment.tasks(split)}) == len(names)
 
 
-def test_right_solutions_are_accepted(environment: AppWorld) -> None:
-    names = [f"{scenario}_{number}" for scenario in OTHER_THING for number in (1, 2, 3)]
+@pytest.mark.parametrize("numbers", [(1,), pytest.param((2, 3), marks=pytest.mark.nightly)], ids=["first variants", "other variants"])
+def test_right_solutions_are_accepted(environment: AppWorld, numbers: tuple[int, ...]) -> None:
+    names = [f"{scenario}_{number}" for scenario in OTHER_THING for number in numbers]
     found = outcomes(environment, [(name, gold(environment, name)) for name in names])
     assert dict(zip(names, found, strict=True)) == dict.fromkeys(names, True)
 
 
-@pytest.mark.parametrize("scenario", [name for name in OTHER_THING])
+@pytest.mark.parametrize(
+    "scenario", [name if name in EVERY_TIME else pytest.param(name, marks=pytest.mark.nightly) for name in OTHER_THING]
+)
 def test_anything_less_or_more_is_refused(environment: AppWorld, scenario: str) -> None:
     name = f"{scenario}_1"
     right = gold(environment, name)
@@ -111,6 +119,35 @@ def test_anything_less_or_more_is_refused(environment: AppWorld, scenario: str) 
     assert dict(zip(wrong, found, strict=True)) == dict.fromkeys(wrong, False)
 
 
+SONGS_AGAIN = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from appworld.collections.models import ModelCollection
+from appworld.common.utils import freeze_time
+from engine import tiny, tiny_world
+with freeze_time(tiny_world.EARLIER):
+    apps = ModelCollection.load(to_db_home_path=":memory:again", load_apps=["spotify"], create_db=True)
+    for person in tiny_world.PEOPLE:
+        apps.spotify.User.create_save(**person.names, email=person.email, verified=True, password=person.password("spotify"))
+    tiny_world._music(apps.spotify)
+    tiny.rehash({"spotify": apps.spotify})
+rows = apps.spotify.SQLModel.db.connection.execute("SELECT * FROM songs ORDER BY id")
+print(json.dumps([list(row) for row in rows]))
+"""
+"""Run in the engine's Python: the songs as the generator makes them now."""
+
+
+def test_the_generator_makes_the_same_songs_again(environment: AppWorld) -> None:
+    command = [str(home.python()), "-I", "-B", "-c", SONGS_AGAIN, str(home.ENGINE_FOLDER.parent)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    file = environment.root / "data" / "base_dbs" / "spotify.db"
+    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro&immutable=1", uri=True)) as database:
+        there = [list(row) for row in database.execute("SELECT * FROM songs ORDER BY id")]
+    assert len(there) == 12 and json.loads(done.stdout) == there
+
+
+@pytest.mark.nightly
 def test_the_generator_writes_the_same_bytes_again(environment: AppWorld, tmp_path: Path) -> None:
     fresh = tmp_path / "fresh"
     fresh.mkdir()
@@ -122,8 +159,11 @@ def test_the_generator_writes_the_same_bytes_again(environment: AppWorld, tmp_pa
     )
     assert made.keys() == there.keys()
     assert [name for name in made if made[name] != there[name]] == []
-    again = subprocess.run(home.engine_command("tiny", str(fresh)), capture_output=True, text=True, timeout=200, check=False)
-    assert again.returncode != 0 and "exists" in again.stderr
+
+
+def test_the_generator_refuses_a_folder_that_holds_data(environment: AppWorld) -> None:
+    done = subprocess.run(home.engine_command("tiny", str(environment.root)), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0 and "exists" in done.stderr
 
 
 def test_the_generator_refuses_a_path_that_the_engine_misreads(environment: AppWorld, tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def entries(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def rollout(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The official inference loop, told what the model says, then the official verdict: as eval_runner.py comes to it.
+    """The official inference loop, given the model's answers, then the official verdict as in eval_runner.py.
 
     Gives fingerprints of all messages that are not the model's, in order (the messages themselves if the job is "verbose").
     """
@@ -215,23 +215,23 @@ def rollout(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
             return types.SimpleNamespace(choices=[types.SimpleNamespace(text=next(answers, ""))], usage=usage), 0.0
 
         qwen._query_prompting = query
-        said = qwen.inference_multi_turn_prompting(entry, include_input_log=False, exclude_state_log=True)[0]
-        shown = [message for message in kept["message"] if message["role"] != "assistant"]
+        decoded = qwen.inference_multi_turn_prompting(entry, include_input_log=False, exclude_state_log=True)[0]
+        received = [message for message in kept["message"] if message["role"] != "assistant"]
         found.append(
             {
-                "messages": shown if job.get("verbose") else [fingerprint(message) for message in shown],
+                "messages": received if job.get("verbose") else [fingerprint(message) for message in received],
                 "tools": fingerprint(kept["function"]) if job["mode"] == "fc" else None,
-                "valid": verdict(judge, qwen, said, job, name),
+                "valid": verdict(judge, qwen, decoded, job, name),
             }
         )
     return found
 
 
-def verdict(judge: Any, qwen: Any, said: list[list[str]], job: dict[str, Any], name: str) -> bool:
-    if len(said) != len(job["ground_truth"]):
+def verdict(judge: Any, qwen: Any, decoded: list[list[str]], job: dict[str, Any], name: str) -> bool:
+    if len(decoded) != len(job["ground_truth"]):
         return False
     read, turns = reader(qwen), list[list[list[str]]]()
-    for turn in said:
+    for turn in decoded:
         turns.append([])
         for text in turn:
             with contextlib.suppress(Exception):

@@ -1,4 +1,4 @@
-"""Fetching: the hash is checked, and whatever goes wrong leaves nothing half done and says so in one line."""
+"""Fetching: the hash is checked, and whatever goes wrong leaves nothing half done and is reported in one line."""
 
 import hashlib
 import importlib.metadata

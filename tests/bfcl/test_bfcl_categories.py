@@ -10,15 +10,15 @@ from coevolve import Task
 from coevolve.environments.bfcl.decode import Call
 from coevolve.environments.bfcl.environment import Bfcl
 from coevolve.environments.bfcl.episode import BfclEpisode
-from coevolve.environments.bfcl.release import CATEGORIES, RELEASES
-from coevolve.environments.bfcl.world import World
+from coevolve.environments.bfcl.release import CATEGORIES, DEFAULT, RELEASES
+from coevolve.environments.bfcl.services import Services
 from coevolve.testing import check_environment
 
 Make = Callable[..., Bfcl]
 BROKEN = {"2026.3.23": set[str](), "2025.7.17": {"multi_turn_base_154"}}
 """In the early release this task has five requests and ground truths for six turns; the official pipeline fails it always."""
 STRICTLY = {"multi_turn_miss_func_49"}
-"""Its ground truth uses a function before it is on offer."""
+"""Its ground truth uses a function before it is offered."""
 
 
 class Partition(Bfcl):
@@ -28,7 +28,7 @@ class Partition(Bfcl):
         return ("train", "dev", "test")
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", [DEFAULT, *(pytest.param(name, marks=pytest.mark.nightly) for name in RELEASES if name != DEFAULT)])
 def test_every_ground_truth_passes_in_function_call_mode_and_strictly(release: str, make: Make) -> None:
     bfcl = make(release=release, category="all", mode="fc", strict=True)
     assert len(bfcl.tasks("all")) == 800
@@ -82,7 +82,7 @@ def test_every_ground_truth_passes_in_both_releases_and_what_does_not_is_listed(
     assert line.endswith("environment.exclude_unreachable=true")
 
 
-def test_provenance_says_what_results_depend_on(make: Make) -> None:
+def test_provenance_names_what_results_depend_on(make: Make) -> None:
     plain, other = make().provenance(), make(mode="fc", doc_style="official", strict=True, category="all", positional="drop").provenance()
     assert plain["release"] == "2026.3.23" and plain["scorer"]
     assert {key for key in plain if plain[key] != other[key]} == {"mode", "doc_style", "strict", "category", "positional"}
@@ -101,7 +101,7 @@ def texts(episode: BfclEpisode) -> str:
 
 @pytest.mark.parametrize("doc_style", ["compact", "official"])
 @pytest.mark.parametrize("mode", ["prompt", "fc"])
-def test_held_out_functions_are_told_of_in_their_turn(doc_style: str, mode: str, held: Task, make: Make) -> None:
+def test_held_out_functions_are_announced_in_their_turn(doc_style: str, mode: str, held: Task, make: Make) -> None:
     bfcl = make(category="miss_func", mode=mode, doc_style=doc_style)
     (name,) = held.payload["missed_function"]["1"]
     description = bfcl.apis.functions[name].sentence
@@ -154,9 +154,9 @@ def test_the_official_result_stands_beside_the_strict_one(make: Make) -> None:
     free, strict, rng = make(category="miss_func"), make(category="miss_func", strict=True), random.Random(5)
     pairs = []
     for task in free.tasks("all"):
-        said = list(muddled(rng, free, task))
+        completions = list(muddled(rng, free, task))
         with free.open(task) as official, strict.open(task) as episode:
-            for text in said:
+            for text in completions:
                 assert official.step(text).done == episode.step(text).done
             assert episode.official_score() == official.score() == official.official_score()
             assert episode.score() <= episode.official_score()
@@ -193,10 +193,10 @@ def test_a_state_that_cannot_be_compared_is_a_failure(make: Make, monkeypatch: p
     task = bfcl.tasks("all")[0]
     with bfcl.open(task) as episode:
 
-        def endless(world: World) -> dict[str, dict[str, object]]:
+        def endless(world: Services) -> dict[str, dict[str, object]]:
             return endless(world)
 
-        monkeypatch.setattr(World, "public", endless)
+        monkeypatch.setattr(Services, "public", endless)
         for text in bfcl.script(task.solution):
             episode.step(text)
         assert episode.score() == 0.0

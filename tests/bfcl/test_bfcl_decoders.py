@@ -216,7 +216,7 @@ def prompt_mode(text: str, bfcl: Bfcl) -> list[str] | None:
 
 def function_calls(text: str, bfcl: Bfcl) -> list[str] | None:
     try:
-        return [call.written(",") for call in function_call.decode(text, bfcl.apis.release.early)]
+        return [call.as_code(",") for call in function_call.decode(text, bfcl.apis.release.early)]
     except Undecodable:
         return None
 

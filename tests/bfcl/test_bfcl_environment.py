@@ -227,7 +227,7 @@ def test_prompts(bfcl: Bfcl) -> None:
 
 
 @pytest.mark.parametrize(
-    ("length", "why"), [(0, "it holds no task"), (20_000, "JSONDecodeError: Unterminated string")], ids=["emptied", "cut off"]
+    ("length", "why"), [(0, "it contains no tasks"), (20_000, "JSONDecodeError: Unterminated string")], ids=["emptied", "cut off"]
 )
 def test_a_damaged_copy_is_one_line_with_the_fix(bfcl: Bfcl, tmp_path: Path, length: int, why: str) -> None:
     release = RELEASES[DEFAULT]

@@ -1,4 +1,8 @@
-"""The same messages, results, states and verdicts as the official inference loop, executor and checker, run in a process of their own."""
+"""The same messages, results, states and verdicts as the official inference loop, executor and checker, run in a process of their own.
+
+The default line compares the current release: every ground truth, every solution in prompt mode and a quarter of them in function-call
+mode, and a round of perturbed trajectories. The older release, more solutions and more perturbed trajectories are nightly.
+"""
 
 import hashlib
 import json
@@ -16,14 +20,15 @@ from coevolve.core.record.timing import Clock
 from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.environments.bfcl.decode import Call, ground_truth
 from coevolve.environments.bfcl.environment import Bfcl
-from coevolve.environments.bfcl.release import RELEASES
-from coevolve.environments.bfcl.world import Start, fresh
+from coevolve.environments.bfcl.release import DEFAULT, RELEASES
+from coevolve.environments.bfcl.services import Start, fresh
 from coevolve.testing import ScriptedOptions, ScriptedPolicy
 
 Official = Callable[..., dict[str, Any]]
 Make = Callable[..., Bfcl]
 Turns = list[list[Call]]
 MODES = ("prompt", "fc")
+RELEASES_BY_COST = [pytest.param(release, marks=() if release == DEFAULT else pytest.mark.nightly) for release in RELEASES]
 
 
 def entry(task: Task) -> dict[str, Any]:
@@ -61,7 +66,7 @@ def unordered(text: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", RELEASES_BY_COST)
 def test_all_ground_truth_calls_give_the_official_results_and_states(release: str, make: Make, official: Official) -> None:
     bfcl = make(release=release, category="all")
     tasks = bfcl.tasks("all")
@@ -88,9 +93,9 @@ def write(bfcl: Bfcl, calls: Sequence[Call]) -> str:
 def play(bfcl: Bfcl, task: Task, answers: Sequence[str]) -> tuple[list[Message], list[dict[str, Any]] | None, float]:
     """All messages that are not the model's, the tools, and the score; silent when the answers are used up."""
     with bfcl.open(task) as episode:
-        messages, said, done = list(episode.messages), iter(answers), False
+        messages, given, done = list(episode.messages), iter(answers), False
         while not done:
-            seen = episode.step(next(said, ""))
+            seen = episode.step(next(given, ""))
             messages += seen.messages
             done = seen.done
         return messages, None if episode.tools is None else list(episode.tools), episode.score()
@@ -115,16 +120,23 @@ def compare(bfcl: Bfcl, played: Sequence[tuple[Task, Sequence[str]]], official: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize(
+    ("release", "mode", "share"),
+    [
+        (DEFAULT, "prompt", 1),
+        (DEFAULT, "fc", 4),
+        pytest.param(DEFAULT, "fc", 1, marks=pytest.mark.nightly),
+        pytest.param("2025.7.17", "prompt", 1, marks=pytest.mark.nightly),
+        pytest.param("2025.7.17", "fc", 4, marks=pytest.mark.nightly),  # it differs from the others in its way of reading answers only
+    ],
+)
 def test_solutions_meet_the_official_prompts_tools_late_documents_and_verdicts(
-    release: str, mode: str, make: Make, official: Official
+    release: str, mode: str, share: int, make: Make, official: Official
 ) -> None:
     bfcl = make(release=release, category="all", mode=mode, doc_style="official", positional="drop")
     tasks = bfcl.tasks("all")
     assert len(tasks) == 800
-    if (release, mode) == ("2025.7.17", "fc"):
-        tasks = tasks[::4]  # it differs from what the other three cover in its way of reading answers only
+    tasks = tasks[::share]
     verdicts = compare(bfcl, [(task, bfcl.script(task.solution)) for task in tasks], official)
     broken = {"multi_turn_base_154"} if (release, mode) == ("2025.7.17", "prompt") else set[str]()  # a turn too few in its request
     assert {task.id for task, valid in zip(tasks, verdicts, strict=True) if not valid} == broken
@@ -201,7 +213,21 @@ def trajectories(bfcl: Bfcl, rng: random.Random, rounds: int) -> list[tuple[Task
     return made
 
 
+def perturbed(release: str, mode: str, category: str, rounds: int, make: Make, official: Official, share: int = 1) -> None:
+    """Compare `rounds` perturbed trajectories of every `share`-th task with the official code's."""
+    bfcl = make(release=release, category=category, mode=mode, doc_style="official", positional="drop")
+    played = trajectories(bfcl, random.Random(f"{release} {mode} {category}"), rounds)[::share]
+    verdicts = compare(bfcl, played, official)
+    assert 0.2 < sum(verdicts) / len(verdicts) < 0.8
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize(("mode", "share"), [("prompt", 1), ("fc", 3)])
+def test_perturbed_trajectories_get_the_official_messages_and_verdicts(mode: str, share: int, make: Make, official: Official) -> None:
+    perturbed(DEFAULT, mode, "all", 1, make, official, share)
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("release", "mode", "category", "rounds"),
     [
@@ -213,25 +239,22 @@ def trajectories(bfcl: Bfcl, rng: random.Random, rounds: int) -> list[tuple[Task
         ("2025.7.17", "prompt", "all", 1),
     ],
 )
-def test_perturbed_trajectories_get_the_official_messages_and_verdicts(
+def test_more_perturbed_trajectories_get_the_official_messages_and_verdicts(
     release: str, mode: str, category: str, rounds: int, make: Make, official: Official
 ) -> None:
-    bfcl = make(release=release, category=category, mode=mode, doc_style="official", positional="drop")
-    played = trajectories(bfcl, random.Random(f"{release} {mode} {category}"), rounds)
-    verdicts = compare(bfcl, played, official)
-    assert 0.2 < sum(verdicts) / len(verdicts) < 0.8
+    perturbed(release, mode, category, rounds, make, official)
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_stored_trajectories_get_the_official_verdicts(mode: str, make: Make, official: Official, tmp_path: Path) -> None:
     """Rolled out by the loop's own code, written to a run's file, read back, and given to the official decoder and checker as texts."""
     bfcl = make(category="all", mode=mode, positional="drop")
-    said = {task.id: [*texts, *[""] * 20] for task, texts in trajectories(bfcl, random.Random(mode), 1)}
+    scripts = {task.id: [*texts, *[""] * 20] for task, texts in trajectories(bfcl, random.Random(mode), 1)}
     tasks = bfcl.tasks("all")[::6]
     runner = RolloutRunner(bfcl, RolloutLimits(), Clock())
     store = Store(tmp_path / "run.sqlite", create=True)
     try:
-        policy = ScriptedPolicy(ScriptedOptions(lambda task, row: said[task.id]))
+        policy = ScriptedPolicy(ScriptedOptions(lambda task, row: scripts[task.id]))
         store.add_pool(0, TaskPool(tuple(tasks)), tasks)
         store.add_groups(runner.run(policy, tasks, 1, Sampling(), 1))
         stored = {trajectory.task_id: trajectory for group in store.groups() for trajectory in group.trajectories}

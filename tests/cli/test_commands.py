@@ -138,7 +138,7 @@ def test_environments(call: Call, capfd: Read, monkeypatch: pytest.MonkeyPatch) 
     from coevolve.core.registry import load_plugins
 
     bfcl = load_plugins().component("environment", "bfcl")
-    monkeypatch.setattr(bfcl, "doctor", classmethod(lambda cls: registered["bfcl"]))
+    monkeypatch.setattr(bfcl, "doctor", classmethod(lambda cls, thorough=True: registered["bfcl"]))
     monkeypatch.setattr(bfcl, "setup", classmethod(lambda cls, **settings: f"done with {settings}"))
     assert call("env", "list") == 0
     lines = capfd.readouterr().out.splitlines()
@@ -156,8 +156,7 @@ def test_environments(call: Call, capfd: Read, monkeypatch: pytest.MonkeyPatch) 
     assert call("env", "setup", "stockroom") == 0
     assert capfd.readouterr().out == "bfcl: ready\nstockroom: needs no set-up\n"
     appworld = load_plugins().component("environment", "appworld")
-    monkeypatch.setattr(appworld, "doctor", classmethod(lambda cls: []))
-    monkeypatch.setattr(appworld, "examine", classmethod(lambda cls: ["a solution fails"]))
+    monkeypatch.setattr(appworld, "doctor", classmethod(lambda cls, thorough=True: ["a solution fails"] if thorough else []))
     assert call("env", "doctor", "appworld") == 1, "the thorough look is the doctor's where there is one"
     assert capfd.readouterr().out == "appworld: a solution fails\n"
     assert call("env", "list") == 0

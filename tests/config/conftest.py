@@ -11,7 +11,8 @@ from attrs import field, frozen, validators
 
 from coevolve import hookimpl
 from coevolve.core.contracts import KINDS
-from coevolve.core.registry import COMPONENT_HOOKS, Registry, load_plugins
+from coevolve.core.plugin_checks import COMPONENT_HOOKS
+from coevolve.core.registry import Registry, load_plugins
 
 
 class Colour(StrEnum):

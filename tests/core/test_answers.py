@@ -135,9 +135,9 @@ class UntoldPlugin:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (None, r"environment 'untold' cannot tell its tasks: TypeError: tasks\(\) must return a sequence of Tasks, not None"),
-        ([3], r"cannot tell its tasks: TypeError: tasks\(\) must return a sequence of Tasks, not \[3\]"),
-        (OSError("burst"), r"cannot tell its tasks: OSError: burst"),
+        (None, r"environment 'untold' cannot return its tasks: TypeError: tasks\(\) must return a sequence of Tasks, not None"),
+        ([3], r"cannot return its tasks: TypeError: tasks\(\) must return a sequence of Tasks, not \[3\]"),
+        (OSError("burst"), r"cannot return its tasks: OSError: burst"),
     ],
 )
 def test_tasks_that_cannot_be_had_are_one_line(runs: Any, folder: Path, found: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:

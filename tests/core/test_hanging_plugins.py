@@ -94,8 +94,8 @@ def test_a_synthesizer_that_hangs_ends_its_evolution_and_keeps_what_it_handed_ov
     assert summary["iterations"] == 6
     assert sum(summary["pool"].values()) == (20 if first else 21)
     told = [text.removeprefix("the exploration ended early: ") for text in plugin.texts if "ended early" in text]
-    late = "synthesizer 'hanging' came to no candidate within 0.3 s; if it needs longer, set synthesis_timeout to more"
-    assert told == [late, f"{late} (that was earlier, and it has not come back since)"] and Hanging.entered == 1
+    late = "synthesizer 'hanging' found no candidate within 0.3 s; if it needs longer, set synthesis_timeout to more"
+    assert told == [late, f"{late} (that was earlier, and that call is still running)"] and Hanging.entered == 1
 
 
 def test_the_run_that_it_hung_in_can_be_made_longer(runs: Any, folder: Path) -> None:
@@ -117,7 +117,7 @@ def test_one_that_came_back_is_asked_again() -> None:
     assert next(found) == 1
     with pytest.raises(InfrastructureFault, match="too slow"):
         next(found)
-    with pytest.raises(InfrastructureFault, match="has not come back"):
+    with pytest.raises(InfrastructureFault, match="that call is still running"):
         list(guard.each(lambda: iter([2])))
     gate.set()
     assert left.wait(20)
@@ -133,7 +133,7 @@ def test_an_environment_that_does_not_tell_its_tasks_is_given_up(
     runs: Any, folder: Path, method: str, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Dumb, "method", method)
-    words = rf"^environment 'dumb' did not tell its {what} within 0\.3 s; if it needs longer, set tasks_timeout to more$"
+    words = rf"^environment 'dumb' did not return its {what} within 0\.3 s; if it needs longer, set tasks_timeout to more$"
     with pytest.raises(InfrastructureFault, match=words):
         runs.run(folder, "environment.name=dumb", "tasks_timeout=0.3", plugins=(Plugin(),))
     if method != "train":

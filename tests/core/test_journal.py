@@ -105,26 +105,3 @@ def test_a_replay_of_nothing_stops_before_anything_is_written(runs: Any, tmp_pat
     with pytest.raises(UserError, match="is not a run folder"):
         runs.run(tmp_path / "run", f'replay="{tmp_path / "nowhere"}"')
     assert not (tmp_path / "run").exists()
-
-
-def test_a_run_whose_texts_alone_say_why_nothing_was_sent_is_brought_up_to_date(tmp_path: Path) -> None:
-    """As written before the column `unsent`: format 2 all the same."""
-    texts = {
-        "a": ("not asked: the budget of 7calls for this run is used up", Unsent.BUDGET),
-        "b": ("not asked: the endpoint http://x failed 3 requests in a row, the last with: HTTP 503", Unsent.DOWN),
-        "c": ("not asked: no key for http://x: set the variable K", Unsent.NO_KEY),
-    }
-    journal, store, _ = opened(tmp_path / "old")
-    for key, (text, _) in texts.items():
-        journal.record(attrs.evolve(call(key, fault=text), unsent=Unsent.NO_KEY))
-    journal.record(call("d", fault="not asked: the budget is what a reply said"))
-    store.rows("ALTER TABLE teacher_calls DROP COLUMN unsent")
-    store.close()
-    for _ in range(2):
-        journal, store, _ = opened(tmp_path / "new", replay=tmp_path / "old")
-        for key, (text, why) in texts.items():
-            (found,) = journal.recall(key, ASKED)
-            assert (found.unsent, found.sent, found.fault) == (why, False, text.removeprefix("not asked: "))
-        (found,) = journal.recall("d", ASKED)
-        assert (found.unsent, found.sent, found.fault) == (None, True, "not asked: the budget is what a reply said")
-        store.close()

@@ -40,7 +40,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[Machine]:
 def unopened(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
     """BFCL without its data, whose tasks take seconds to read."""
     bfcl = registry.component("environment", "bfcl")
-    monkeypatch.setattr(bfcl, "doctor", classmethod(lambda cls: ["no data"]))
+    monkeypatch.setattr(bfcl, "doctor", classmethod(lambda cls, thorough=True: ["no data"]))
     monkeypatch.setattr(bfcl, "tasks", lambda self, split: pytest.fail("it was opened"))
 
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from coevolve import Attempt, History, Task, TaskPool, hookimpl
 from coevolve.core.record.store import Store
-from coevolve.core.rollouts.resting_tasks import Retirement, active, resting
+from coevolve.core.rollouts.resting_tasks import active_tasks
 from coevolve.core.run.drive import resume
+from coevolve.core.settings.retirement import Retirement
 
 
 def pool(count: int) -> TaskPool:
@@ -49,32 +50,33 @@ RULE = Retirement(solved_after=3, impossible_after=4, rest=10)
 )
 def test_a_task_rests_after_a_streak_and_only_for_a_while(scores: list[float], iteration: int, rests: bool) -> None:
     known = history(t0=scores)
-    assert names(active(pool(5), known, iteration, RULE, 2)) == (["t1", "t2", "t3", "t4"] if rests else ["t0", "t1", "t2", "t3", "t4"])
-    assert resting(pool(5).tasks, known, iteration, RULE) == int(rests)
+    assert names(active_tasks(pool(5), known, iteration, RULE, 2)) == (
+        ["t1", "t2", "t3", "t4"] if rests else ["t0", "t1", "t2", "t3", "t4"]
+    )
 
 
 def test_a_task_that_regressed_in_its_one_more_try_is_back_and_one_that_did_not_rests_again() -> None:
     solved = [Attempt(n, 1.0) for n in (1, 2, 3)]
     for score, back in ((0.5, True), (1.0, False)):
         known = History({"t0": (*solved, Attempt(14, score))})
-        assert ("t0" in names(active(pool(5), known, 15, RULE, 2))) is back
+        assert ("t0" in names(active_tasks(pool(5), known, 15, RULE, 2))) is back
 
 
 def test_without_a_rule_the_pool_is_the_same_object() -> None:
     tasks = pool(3)
-    assert active(tasks, history(t0=[1] * 50), 51, Retirement(), 2) is tasks
+    assert active_tasks(tasks, history(t0=[1] * 50), 51, Retirement(), 2) is tasks
 
 
 def test_a_batch_that_would_be_short_is_filled_with_those_that_rested_longest() -> None:
     known = History({f"t{n}": tuple(Attempt(i + n, 1.0) for i in (1, 2, 3)) for n in range(4)})
-    assert names(active(pool(4), known, 8, RULE, 2)) == ["t0", "t1"]
+    assert names(active_tasks(pool(4), known, 8, RULE, 2)) == ["t0", "t1"]
 
 
 def test_the_limit_prefers_untried_then_unsettled_then_impossible_then_solved_and_of_equals_the_newer() -> None:
     known = history(t0=[1], t1=[0], t2=[0.5], t3=[0.5], t5=[1])
     order = ["t4", "t3", "t2", "t1", "t5", "t0"]
     for limit in range(1, 7):
-        assert set(names(active(pool(6), known, 2, Retirement(limit=limit), 1))) == set(order[:limit])
+        assert set(names(active_tasks(pool(6), known, 2, Retirement(limit=limit), 1))) == set(order[:limit])
 
 
 @given(
@@ -87,7 +89,7 @@ def test_there_is_always_a_batch_and_the_limit_holds(
     tasks = pool(len(scores))
     known = history(**{f"t{n}": found for n, found in enumerate(scores)})
     settings = Retirement(solved, impossible, rest=5, limit=limit)
-    found = active(tasks, known, random.Random(0).randint(1, 12), settings, batch)
+    found = active_tasks(tasks, known, random.Random(0).randint(1, 12), settings, batch)
     assert len(found) >= min(batch, len(tasks))
     assert not limit or len(found) <= max(limit, batch)
     assert names(found) == [task.id for task in tasks if task in found.tasks]

@@ -100,8 +100,8 @@ def test_a_full_disk_is_one_line_that_names_the_file(store: Store) -> None:
     assert store.pool() == TaskPool((TASK,), 0)
 
 
-def test_what_is_no_run_is_said(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is not a run folder"):
+def test_a_path_that_is_not_a_run_is_refused_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="not a run folder"):
         Store(tmp_path / "run.sqlite")
     (tmp_path / "run.sqlite").write_bytes(b"not a database" * 100)
     with pytest.raises(CoevolveError, match=r"run\.sqlite"):

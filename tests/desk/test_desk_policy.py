@@ -11,8 +11,8 @@ import pytest
 from coevolve import Step
 from coevolve.environments.desk import Desk
 from coevolve.environments.desk.demonstrations import ERROR, demonstrate, links_of, weak_links
-from coevolve.environments.desk.evaluation import LONGEST, successes, weak_in
 from coevolve.environments.desk.generator import SHAPES, generate, random_plan, word
+from coevolve.environments.desk.policy_report import LONGEST, successes, weak_in
 from coevolve.environments.desk.tokens import END, UNKNOWN, make_tokenizer, vocabulary
 from coevolve.environments.desk.tools import LINKS, TOOLS
 from coevolve.environments.desk.train_policy import EXTRA_SHAPES, batches, rows, train

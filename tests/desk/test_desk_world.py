@@ -25,7 +25,7 @@ def test_there_are_14_apps_and_117_tools_of_four_sorts() -> None:
     assert {spec.app for spec in TOOLS.values()} == set(APPS)
     assert len(APPS) == 14
     assert len(TOOLS) == 117 == len(SOURCES) + len(RELAYS) + len(ACTIONS) + len(SIMPLE)
-    assert len({spec.phrase for spec in TOOLS.values()}) == len(TOOLS), "two tools that a request cannot tell apart"
+    assert len({spec.phrase for spec in TOOLS.values()}) == len(TOOLS), "two tools that a request does not distinguish"
 
 
 def test_every_kind_is_given_and_taken_in_several_ways() -> None:

@@ -108,7 +108,7 @@ def test_what_may_help_is_tried_again_and_asking_otherwise_is_no_failure(no_wait
     assert asyncio.run(repeated(failing(*otherwise), 0, Pace(0))) == "done"
     assert no_waiting.slept == []
     with pytest.raises(Failed, match="odd"):
-        asyncio.run(repeated(failing(*(Failed("odd", instead=True) for _ in range(waiting.OTHERWISE + 1))), 9, Pace(0)))
+        asyncio.run(repeated(failing(*(Failed("odd", instead=True) for _ in range(waiting.MOST_FORMS + 1))), 9, Pace(0)))
     with pytest.raises(Failed, match="third"):
         asyncio.run(repeated(failing(*(Failed(name, again=True) for name in ("first", "second", "third"))), 2, Pace(0)))
     with pytest.raises(Failed, match="no"):

@@ -358,10 +358,10 @@ def test_a_short_wait_is_not_told(rude: Any, no_waiting: Any, caplog: pytest.Log
 def test_waits_at_the_same_time_are_told_once(no_waiting: Any, caplog: pytest.LogCaptureFixture) -> None:
     pace = Pace(0)
     for seconds in (300.0, 301.0, 9.0, 305.0):
-        pace.tell(seconds, "HTTP 429")
+        pace.warn(seconds, "HTTP 429")
     assert len(caplog.records) == 1
     no_waiting.time += 301
-    pace.tell(300.0, "HTTP 429")
+    pace.warn(300.0, "HTTP 429")
     assert len(caplog.records) == 2
 
 

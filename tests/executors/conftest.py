@@ -4,18 +4,13 @@ import os
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from coevolve import hookimpl
-from coevolve.core.registry import Registry, load_plugins
-from coevolve.core.run.drive import start
-from coevolve.core.settings.config import Config, load_config
-from coevolve.core.workers.remote_environment import placed_environment
-from coevolve.testing import Stockroom, TabularPolicy, TabularTrainer
+from coevolve.testing import SmallRuns
 
 MORTAL = '''
 import os, signal, time
@@ -74,66 +69,32 @@ class Mortal(Stockroom):
         return {"pid": os.getpid()}
 '''
 TABLES = ("tasks", "pools", "groups", "trajectories", "signals", "candidates", "verdicts", "evaluations")
-BASE = (
-    "environment.name=mortal", "policy.name=tabular", "trainer.name=tabular", "sampler.name=uniform", 'signals.names=["boundary"]',
-    "synthesizer.name=programmatic", 'validators.names=["execution"]', "steps=4", "evolve_every=2", "batch=4", "rollouts=4",
-    "initial_tasks=16", "tasks_per_evolution=2", "checkpoint_every=2", "max_completions=20",
+SETS = (
+    "environment.name=mortal", "synthesizer.name=programmatic", "steps=4", "batch=4", "initial_tasks=16", "tasks_per_evolution=2",
     "evaluation.every=0", "evaluation.final_tasks=8",
 )  # fmt: skip
 
 
-class Table:
-    """The plugin that brings the environment, and the testing components."""
+class MortalPlugin:
+    """Offers the environment."""
 
     def __init__(self, environment: type[Any]) -> None:
         self.environment = environment
 
     @hookimpl
     def coevolve_environments(self) -> list[type]:
-        return list({self.environment, Stockroom})
-
-    @hookimpl
-    def coevolve_policies(self) -> list[type]:
-        return [TabularPolicy]
-
-    @hookimpl
-    def coevolve_trainers(self) -> list[type]:
-        return [TabularTrainer]
-
-
-class Mortals:
-    """Makes registries, configurations and runs with the mortal stockroom."""
-
-    def __init__(self, environment: type[Any]) -> None:
-        self.environment = environment
-
-    def registry(self, *plugins: object) -> Registry:
-        return load_plugins(block=["coevolve.plugins.reporters.*"], extra=[Table(self.environment), *plugins])
-
-    def config(self, registry: Registry, *sets: str) -> Config:
-        return load_config(registry, recipe=None, sets=[*BASE, *sets])
-
-    @contextmanager
-    def placed(self, *sets: str) -> Iterator[Any]:
-        """The environment where the executor of `sets` does its work."""
-        registry = self.registry()
-        with placed_environment(self.config(registry, *sets), registry) as environment:
-            yield environment
-
-    def run(self, folder: Path, *sets: str, plugins: tuple[object, ...] = ()) -> dict[str, Any]:
-        registry = self.registry(*plugins)
-        return start(self.config(registry, *sets), registry, folder)
+        return [self.environment]
 
 
 @pytest.fixture
-def mortals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mortals]:
+def mortals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallRuns]:
     place = tmp_path / "modules"
     place.mkdir()
     (place / "coevolve_test_mortal.py").write_text(MORTAL)
     monkeypatch.syspath_prepend(place)
     import coevolve_test_mortal  # type: ignore[import-not-found]  # made above
 
-    yield Mortals(coevolve_test_mortal.Mortal)
+    yield SmallRuns(MortalPlugin(coevolve_test_mortal.Mortal), sets=SETS)
     del sys.modules["coevolve_test_mortal"]
 
 

@@ -43,7 +43,7 @@ def test_workers_killed_in_mid_episode_change_nothing_but_the_count_of_faults(
 
 
 def test_a_worker_killed_from_outside_while_its_episode_waits(mortals: Any) -> None:
-    with mortals.placed(*PROCESSES) as environment:
+    with mortals.environment(*PROCESSES) as environment:
         task = max(environment.tasks("train"), key=lambda task: len(task.solution))
         texts = environment.script(task.solution)
         with environment.open(task) as episode, Stockroom(Stockroom.Options()).open(task) as plain:
@@ -52,11 +52,11 @@ def test_a_worker_killed_from_outside_while_its_episode_waits(mortals: Any) -> N
                 assert episode.step(text) == plain.step(text)
                 assert episode.state() == plain.state()
             assert episode.score() == 1.0
-        assert len(environment.pool.lost()) == len(texts)
+        assert len(environment.pool.take_lost()) == len(texts)
 
 
 def test_snapshots_outlive_their_worker(mortals: Any) -> None:
-    with mortals.placed(*PROCESSES) as environment:
+    with mortals.environment(*PROCESSES) as environment:
         task = max(environment.tasks("train"), key=lambda task: len(task.solution))
         texts = environment.script(task.solution)
         with environment.open(task) as episode:
@@ -76,28 +76,28 @@ def test_snapshots_outlive_their_worker(mortals: Any) -> None:
 
 
 def test_the_environment_keeps_its_contract_on_workers(mortals: Any) -> None:
-    with mortals.placed(*PROCESSES, "environment.name=stockroom") as environment:
+    with mortals.environment(*PROCESSES, "environment.name=stockroom") as environment:
         check_environment(environment)
         assert not isinstance(environment, HasProvenance)
-    with mortals.placed(*PROCESSES) as environment:
+    with mortals.environment(*PROCESSES) as environment:
         assert environment.provenance()["pid"] != os.getpid()
         with environment.open(environment.tasks("train")[0]) as episode:
             assert episode.metrics() == {"calls": 0.0}
 
 
 def test_a_call_that_hangs_is_stopped_with_its_worker_and_is_an_infrastructure_fault(mortals: Any, markers: Any) -> None:
-    with mortals.placed(*PROCESSES, "step_timeout=0.3", f"environment.markers={markers('sleep')}") as environment:
+    with mortals.environment(*PROCESSES, "step_timeout=0.3", f"environment.markers={markers('sleep')}") as environment:
         task = max(environment.tasks("train"), key=lambda task: len(task.solution))
         texts = environment.script(task.solution)
         with environment.open(task) as episode:
             episode.step(texts[0])
             with pytest.raises(InfrastructureFault, match=r"^no answer within 0\.3 s$"):
                 episode.step(texts[1])
-        assert environment.pool.lost() == ["stopped after 0.3 s without an answer"]
+        assert environment.pool.take_lost() == ["stopped after 0.3 s without an answer"]
 
 
 def test_an_episode_that_kills_every_worker_is_a_fault_after_the_bound(mortals: Any, markers: Any) -> None:
-    with mortals.placed(*PROCESSES, "executor.retries=1", f"environment.markers={markers(*['kill'] * 2)}") as environment:
+    with mortals.environment(*PROCESSES, "executor.retries=1", f"environment.markers={markers(*['kill'] * 2)}") as environment:
         task = max(environment.tasks("train"), key=lambda task: len(task.solution))
         texts = environment.script(task.solution)
         with environment.open(task) as episode, pytest.raises(InfrastructureFault, match="2 environment workers were lost in this call"):
@@ -108,20 +108,20 @@ def test_an_episode_that_kills_every_worker_is_a_fault_after_the_bound(mortals: 
 
 
 def test_what_the_environment_raises_reads_the_same_as_in_this_process(mortals: Any) -> None:
-    with mortals.placed(*PROCESSES) as environment, environment.open(environment.tasks("train")[0]) as episode:
+    with mortals.environment(*PROCESSES) as environment, environment.open(environment.tasks("train")[0]) as episode:
         with pytest.raises(Exception, match=r"^no such shelf") as raised:
             episode.step("raise")
         assert str(raised.value) == "no such shelf"
         assert type(raised.value).__name__ == "LookupError" and "On the worker:" in raised.value.__notes__[0]
         with pytest.raises(InfrastructureFault, match=r"it tried to end the program \(SystemExit\(3\)\)"):
             episode.step("leave")
-        assert episode.score() == 0.0 and environment.pool.lost() == []
+        assert episode.score() == 0.0 and environment.pool.take_lost() == []
 
 
 def test_an_environment_that_cannot_be_made_is_the_users_error(mortals: Any) -> None:
     with (
         pytest.raises(UserError, match="mortal needs its data: fetch it"),
-        mortals.placed(*PROCESSES, "environment.refuses=true"),
+        mortals.environment(*PROCESSES, "environment.refuses=true"),
     ):
         raise AssertionError("never reached")
 
@@ -130,9 +130,13 @@ def test_a_class_that_no_worker_could_import_is_refused(mortals: Any) -> None:
     class Local(Stockroom):
         name = "local"
 
-    mortals.environment = Local
+    class Plugin:
+        @hookimpl
+        def coevolve_environments(self) -> list[type]:
+            return [Local]
+
     refused = pytest.raises(UserError, match=r"cannot be made in another process .*put it at the top level of a module")
-    with refused, mortals.placed(*PROCESSES, "environment.name=local"):
+    with refused, mortals.environment(*PROCESSES, "environment.name=local", plugins=(Plugin(),)):
         raise AssertionError("never reached")
 
 
@@ -261,7 +265,7 @@ def test_the_tasks_have_a_deadline_of_their_own() -> None:
         def hello(self) -> Any:
             return SimpleNamespace(optional=())
 
-        def any(self, *call: str, timeout: float = 0.0) -> Any:
+        def call_environment(self, *call: str, timeout: float = 0.0) -> Any:
             asked.append((call, timeout))
 
     environment = RemoteEnvironment("any", cast(Any, Asked()), 7.0)

@@ -24,10 +24,11 @@ import json, sys
 from pathlib import Path
 sys.path[:0] = [sys.argv[1], sys.argv[2]]
 import coevolve_test_mortal
-from conftest import Mortals
+from conftest import SETS, MortalPlugin
+from coevolve.testing import SmallRuns
 
 folder, markers, address = Path(sys.argv[3]), sys.argv[4], sys.argv[5]
-mortals = Mortals(coevolve_test_mortal.Mortal)
+mortals = SmallRuns(MortalPlugin(coevolve_test_mortal.Mortal), sets=SETS)
 mortals.run(folder / "threads")
 sets = ["executor.name=ray", f"executor.address={address}" if address else "executor.workers=2"]
 print(json.dumps(mortals.run(folder / "ray", *sets, f"environment.markers={markers}")["worker_faults"]))

@@ -141,7 +141,7 @@ def test_public_names_are_exact_and_sorted() -> None:
     order = sorted(names, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
     assert names == order and len(set(names)) == len(names)
     defined = {name for name, value in vars(coevolve).items() if not name.startswith("_") and not isinstance(value, types.ModuleType)}
-    assert set(names) == defined | {"__version__"}
+    assert set(names) == defined | {"__version__", "iterate"}, "iterate is imported at its first use"
 
 
 def python_files() -> list[Path]:

@@ -36,7 +36,7 @@ BROKEN = {
     "missing_import": ("import a_library_that_is_not_there", "ModuleNotFoundError: No module named 'a_library_that_is_not_there'"),
     "syntax": ("def f(:", "SyntaxError"),
     "leaves": ("raise SystemExit(1)", "SystemExit: 1"),
-    "misspelt": (GOOD.replace("coevolve_signals", "coevolve_signal"), "coevolve_signal is no hook (did you mean 'coevolve_signals'?)"),
+    "misspelt": (GOOD.replace("coevolve_signals", "coevolve_signal"), "coevolve_signal is not a hook (did you mean 'coevolve_signals'?)"),
     "unmarked": (GOOD.replace("@hookimpl\n", ""), "coevolve_signals is not marked with @hookimpl"),
     "empty": ("x = 1", "it implements no hook"),
     "argument": (
@@ -51,7 +51,7 @@ BROKEN = {
     "wrapper": ("from coevolve import hookimpl\n@hookimpl(wrapper=True)\ndef coevolve_signals(): return (yield)", "is a hook wrapper"),
     "specname": (
         "from coevolve import hookimpl\n@hookimpl(specname='coevolve_sampler')\ndef offer(): return []",
-        "coevolve_sampler is no hook (did you mean 'coevolve_samplers'?)",
+        "coevolve_sampler is not a hook (did you mean 'coevolve_samplers'?)",
     ),
     "twice": (
         GOOD + "\n@hookimpl(specname='coevolve_signals')\ndef more():\n    return [Good]\n",

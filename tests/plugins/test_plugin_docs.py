@@ -11,20 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from coevolve import Episode, Worker
+from coevolve import Episode, Journal, Services, Worker
 from coevolve.core.contracts import KINDS
 from coevolve.core.optional import (
     HasEstimate,
     HasUsage,
     HasWeights,
     Installable,
-    Journal,
-    NeedsChat,
-    NeedsJournal,
-    NeedsPolicy,
+    NeedsServices,
     TakesWeights,
 )
-from coevolve.core.registry import HOOKS
+from coevolve.core.plugin_checks import HOOKS
 
 OPTIONAL = (
     Worker,
@@ -33,10 +30,9 @@ OPTIONAL = (
     HasUsage,
     HasWeights,
     Installable,
+    NeedsServices,
+    Services,
     Journal,
-    NeedsChat,
-    NeedsJournal,
-    NeedsPolicy,
     TakesWeights,
 )
 TEXT = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text("utf-8")

@@ -9,7 +9,8 @@ from attrs import frozen
 
 from coevolve import History, Signal, SignalDetector, TooManyFaults, UserError, hookimpl
 from coevolve.core.contracts import KINDS
-from coevolve.core.registry import COMPONENT_HOOKS, DEFAULT_PLUGINS, HOOKS, load_plugins
+from coevolve.core.plugin_checks import COMPONENT_HOOKS, HOOKS
+from coevolve.core.registry import DEFAULT_PLUGINS, load_plugins
 
 
 @frozen

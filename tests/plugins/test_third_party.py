@@ -51,7 +51,7 @@ def test_its_options_come_from_the_configuration(installed: Path) -> None:
     assert "[signals.stubborn]\niterations = 5\nmin_rollouts = 8\n" in done.stdout
     refused = call(installed, "-m", "coevolve", "config", "--set", 'signals.names=["stubborn"]', "--set", "signals.stubborn.iteratons=5")
     assert refused.returncode == 2
-    assert refused.stderr == "coevolve: --set: unknown key 'signals.stubborn.iteratons' (did you mean 'iterations'?)\n"
+    assert refused.stderr == "coevolve: --set: unknown key 'signals.stubborn.iteratons' (did you mean 'signals.stubborn.iterations'?)\n"
 
 
 DETECT = """

@@ -11,7 +11,7 @@ from coevolve import CandidateTask, Signal, Verdict
 from coevolve.plugins.reporters.final_table import final_table
 from coevolve.plugins.reporters.live import LiveReporter
 from coevolve.plugins.reporters.plain import PlainReporter
-from coevolve.plugins.reporters.progress import Progress, by_mode, counted
+from coevolve.plugins.reporters.progress import Progress, format_counts, format_success
 from coevolve.testing import make_group, make_task
 
 CONFIG = {"steps": 4, "environment": {"name": "desk"}}
@@ -40,7 +40,7 @@ SUMMARY: dict[str, Any] = {
 
 
 def play(reporter: Any, folder: Path) -> None:
-    """Two iterations of a run, one evolution, the end."""
+    """Call the hooks of one iteration with an evolution and a diagnosis."""
     reporter.coevolve_evaluated(iteration=0, results={"greedy": 0.5})
     groups = [make_group("a", (1.0, 0.0)), make_group("b", (1.0, 1.0)), make_group("c", (None, 0.0))]
     reporter.coevolve_iteration_finished(iteration=1, groups=groups, metrics={"kl": 0.25}, seconds={"update": 3.0, "signals": 1.0})
@@ -50,7 +50,7 @@ def play(reporter: Any, folder: Path) -> None:
     reporter.coevolve_diagnosed(iteration=1, text="no learning signal for 5 iterations")
 
 
-def test_plain_lines_tell_what_happened(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_lines_report_every_event(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     reporter = PlainReporter()
     reporter.coevolve_run_started(folder=tmp_path, config=CONFIG, iteration=0)
@@ -81,16 +81,16 @@ def test_the_live_display_shows_every_figure(tmp_path: Path) -> None:
     reporter.coevolve_run_left(folder=tmp_path)
     text = out.getvalue()
     for part in (
-        "1 of 4", "0.500 (groups that teach: 33%)", "held-out @ 0", "boundary 1, rare 1", "admitted 1; rejected call_failed 1",
+        "1 of 4", "0.500 (mixed groups: 33%)", "held-out @ 0", "boundary 1, rare 1", "admitted 1; rejected call_failed 1",
         "update 75%, feedback 25%", "note: no learning signal", "feedback stage 2.0%, overhead 1.0%",
     ):  # fmt: skip
         assert part in text, part
     assert reporter.live is None
 
 
-def test_reporters_leave_each_other_the_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_live_reporter_prints_nothing_outside_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     live = LiveReporter()
-    live.coevolve_run_started(folder=tmp_path, config=CONFIG, iteration=0)  # captured output is no terminal
+    live.coevolve_run_started(folder=tmp_path, config=CONFIG, iteration=0)  # captured output is not a terminal
     play(live, tmp_path)
     live.coevolve_run_finished(folder=tmp_path, summary=SUMMARY)
     assert capsys.readouterr().out == ""
@@ -117,6 +117,6 @@ def test_the_final_table_has_every_rejection_and_origin() -> None:
     assert "reflect 3, explore 9; 1 failed; 2,000 tokens, cost 0.75" in text
 
 
-def test_words() -> None:
-    assert counted({}) == "none"
-    assert by_mode({"greedy": 0.5, "sampled": 0.25}) == "greedy 0.500, sampled 0.250"
+def test_counts_and_success_are_formatted() -> None:
+    assert format_counts({}) == "none"
+    assert format_success({"greedy": 0.5, "sampled": 0.25}) == "greedy 0.500, sampled 0.250"

@@ -27,7 +27,7 @@ def train(
 
 
 @pytest.mark.parametrize("sampler", [Uniform(UniformOptions()), Learnability(LearnabilityOptions())])
-def test_contract(sampler: Sampler) -> None:
+def test_samplers_keep_their_contract(sampler: Sampler) -> None:
     check_sampler(sampler)
     assert sampler.pick(TaskPool(()), History(), 3, random.Random(0)) == []
 
@@ -50,7 +50,7 @@ def test_uniform_does_not_starve_old_tasks_when_new_ones_come() -> None:
     assert set(visits.values()) == {3}
 
 
-def test_uniform_fresh_share() -> None:
+def test_uniform_limits_the_share_of_fresh_tasks() -> None:
     _, history = train(Uniform(UniformOptions()), pool_of(16), 20, 8)
     picked = Uniform(UniformOptions(fresh_share=0.25)).pick(pool_of(32), history, 8, random.Random(0))
     assert sum(task.id not in history.attempts for task in picked) == 2
@@ -58,7 +58,7 @@ def test_uniform_fresh_share() -> None:
     assert len(alone) == 8
 
 
-def test_learnability_weights() -> None:
+def test_learnability_weights_are_largest_where_half_succeed() -> None:
     history = History(
         {
             "solved": tuple(Attempt(i, 1.0) for i in range(9)),

@@ -16,7 +16,7 @@ def run(*groups: RolloutGroup) -> list[Signal]:
 
 
 @given(st.lists(scores, max_size=10))
-def test_the_formula(given_scores: list[float | None]) -> None:
+def test_boundary_equals_the_formula(given_scores: list[float | None]) -> None:
     known = [score for score in given_scores if score is not None]
     expected = any(score >= 0.5 for score in known) and any(score < 0.5 for score in known)
     assert bool(run(make_group("t", given_scores))) == expected
@@ -35,7 +35,7 @@ def test_the_formula(given_scores: list[float | None]) -> None:
         ((), False),
     ],
 )
-def test_edges(group: Sequence[float | None], found: bool) -> None:
+def test_the_signal_needs_a_success_and_a_failure(group: Sequence[float | None], found: bool) -> None:
     assert bool(run(make_group("t", group))) == found
 
 
@@ -50,5 +50,5 @@ def test_one_signal_for_each_task_and_iteration() -> None:
     assert [(signal.iteration, signal.strength) for signal in found] == [(1, 1.0), (2, 1.0)]
 
 
-def test_contract() -> None:
+def test_boundary_keeps_the_contract_of_a_signal() -> None:
     check_signal(Boundary(BoundaryOptions()))

@@ -19,7 +19,7 @@ def run(means: Sequence[float | None], window: int = 5) -> list[Signal]:
 
 
 @given(st.lists(scores, max_size=12), st.integers(1, 6))
-def test_the_formula(means: list[float], window: int) -> None:
+def test_forgetting_equals_the_formula(means: list[float], window: int) -> None:
     expected = [i + 1 for i, now in enumerate(means) if now < 0.5 and any(score >= 0.5 for score in means[max(0, i - window) : i])]
     assert [signal.iteration for signal in run(means, window)] == expected
 
@@ -37,7 +37,7 @@ def test_the_formula(means: list[float], window: int) -> None:
         ([1.0] + [0.0] * 6, [2, 3, 4, 5, 6]),
     ],
 )
-def test_edges(means: list[float | None], iterations: list[int]) -> None:
+def test_the_signal_needs_a_recent_success_and_a_failure_now(means: list[float | None], iterations: list[int]) -> None:
     assert [signal.iteration for signal in run(means)] == iterations
 
 
@@ -54,7 +54,7 @@ def test_attempts_before_these_groups_count() -> None:
     assert len(Forgetting(ForgettingOptions()).detect(now, old.with_groups(now))) == 1
 
 
-def test_contract_and_options() -> None:
+def test_forgetting_keeps_the_contract_of_a_signal_and_bounds_its_option() -> None:
     check_signal(Forgetting(ForgettingOptions()))
     with pytest.raises(ValueError):
         ForgettingOptions(window=0)

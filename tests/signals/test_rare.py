@@ -16,7 +16,7 @@ def detect(groups: Sequence[RolloutGroup], counts: Mapping[str, int], **options:
 
 
 @given(st.integers(0, 60), st.integers(1, 20_000), st.floats(0.01, 100))
-def test_the_formula(count: int, others: int, theta: float) -> None:
+def test_rare_equals_the_formula(count: int, others: int, theta: float) -> None:
     groups = [make_group("t", (0.0,), patterns=("p",))]
     total = count + others
     expected = count > 0 and count / total < theta / 100
@@ -24,7 +24,7 @@ def test_the_formula(count: int, others: int, theta: float) -> None:
 
 
 @pytest.mark.parametrize(("count", "others", "found"), [(0, 1000, False), (1, 199, False), (1, 200, True), (5, 995, False), (5, 996, True)])
-def test_edges(count: int, others: int, found: bool) -> None:
+def test_the_threshold_itself_is_not_rare(count: int, others: int, found: bool) -> None:
     """5 of 1000 is exactly 0.5 percent, which is not less."""
     assert bool(detect([make_group("t", (1.0,), patterns=("p",))], {"p": count, "q": others})) == found
 
@@ -55,17 +55,17 @@ def test_the_evidence_is_bounded() -> None:
     assert len(signal.evidence["counts"]) == 5 and signal.evidence["rare"] == 30
 
 
-def test_infrastructure_faults_show_nothing() -> None:
+def test_infrastructure_faults_do_not_count() -> None:
     assert detect([make_group("t", (None, None), patterns=("p",))], {"p": 1, "q": 1000}) == []
 
 
-def test_by_task() -> None:
+def test_tasks_with_few_attempts_are_rare_by_task() -> None:
     history = History({"often": tuple(Attempt(i, 1.0) for i in range(1, 1000)), "seldom": (Attempt(3, 0.0),)})
     groups = [make_group("often", (1.0,), iteration=3), make_group("seldom", (0.0,), iteration=3)]
     assert [signal.task_id for signal in Rare(RareOptions(by="task")).detect(groups, history)] == ["seldom"]
 
 
-def test_contract_and_options() -> None:
+def test_rare_keeps_the_contract_of_a_signal_and_bounds_its_options() -> None:
     check_signal(Rare(RareOptions(theta=50)))
     check_signal(Rare(RareOptions(theta=50, by="task")))
     wrongs: list[dict[str, Any]] = [{"theta": 0.0}, {"theta": 101.0}, {"by": "word"}, {"min_observations": -1}]

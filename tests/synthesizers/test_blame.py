@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevolve import Action, RolloutGroup, Step, Task, Trajectory
-from coevolve.synthesizers.blame import Count, Rates, Seen, blamed, called, divergence, read
+from coevolve.synthesizers.blame import FailureCount, FailureRates, LinkOutcome, blamed_links, divergence, link_outcomes, tool_calls
 from coevolve.synthesizers.catalog import catalog_of
-from coevolve.synthesizers.links import Link, Survey, handings
+from coevolve.synthesizers.links import Link, Survey, link_uses
 from coevolve.testing import Stockroom, StockroomOptions, make_trajectory
 from coevolve.testing.stockroom import perform
 
@@ -27,7 +27,7 @@ def rollout(score: float | None, *actions: Action) -> Trajectory:
 
 def seen(*rollouts: Trajectory, solved: bool = False) -> list[tuple[str, float]]:
     known = Survey().solved([TASK], ROOM, CATALOG, 1)[0] if solved else None
-    return [(str(one.link), one.failure) for one in read(RolloutGroup(TASK, 1, rollouts), known, CATALOG)]
+    return [(str(one.link), one.failure) for one in link_outcomes(RolloutGroup(TASK, 1, rollouts), known, CATALOG)]
 
 
 RIGHT = rollout(1.0, *TASK.solution)
@@ -58,7 +58,7 @@ def test_a_rollout_that_stops_early_is_blamed_at_the_call_that_it_lacks() -> Non
     assert seen(RIGHT, rollout(0.0, FIND))[3:] == [(CODE[0], 1.0)]
 
 
-def test_infrastructure_faults_say_nothing() -> None:
+def test_infrastructure_faults_do_not_count() -> None:
     assert seen(rollout(None, FIND), solved=True) == []
 
 
@@ -72,22 +72,22 @@ def test_calls_that_blocks_of_code_made_stand_for_the_blocks() -> None:
     find, add = (Step(action, "", 1, inner=True) for action in (FIND, ADD))
     block = Step(Action("execute", {"code": "..."}), "")
     wrong = attrs.evolve(block, error="SyntaxError")
-    assert called([block, find, attrs.evolve(block, error="KeyError"), add, block], CATALOG) == (find, add)
-    assert called([block, find, wrong], CATALOG) == (find, wrong)
-    assert called([block, wrong], CATALOG) == (block, wrong), "without inner steps everything is a call"
+    assert tool_calls([block, find, attrs.evolve(block, error="KeyError"), add, block], CATALOG) == (find, add)
+    assert tool_calls([block, find, wrong], CATALOG) == (find, wrong)
+    assert tool_calls([block, wrong], CATALOG) == (block, wrong), "without inner steps everything is a call"
 
 
-def test_divergence() -> None:
+def test_the_first_step_that_differs_is_the_divergence() -> None:
     steps = RIGHT.steps
     assert [divergence(steps[:n], steps) for n in range(4)] == [0, 1, 2, 3]
     failed = (Step(steps[0].action, "", None, "down"), *steps[1:])
     assert divergence(failed, steps) == 0
-    assert blamed(handings(steps, CATALOG), 3, steps, steps, CATALOG) == []
+    assert blamed_links(link_uses(steps, CATALOG), 3, steps, steps, CATALOG) == []
 
 
 @given(st.lists(st.floats(0, 1), max_size=30), st.floats(0, 1), st.floats(0.1, 50))
 def test_shrinkage_lies_between_the_rate_and_its_prior(failures: list[float], prior: float, strength: float) -> None:
-    count = Count()
+    count = FailureCount()
     for failure in failures:
         count.add(failure)
     rate = sum(failures) / len(failures) if failures else prior
@@ -101,14 +101,14 @@ def link(producer: str, consumer: str, **modes: Any) -> Link:
     return Link(producer, tuple(modes.items()), consumer, "x")
 
 
-def rates(*seen: tuple[str, str, float]) -> Rates:
-    made = Rates(CATALOG, 4.0)
-    made.add([Seen(link(producer, consumer), failure, "t") for producer, consumer, failure in seen])
+def rates(*seen: tuple[str, str, float]) -> FailureRates:
+    made = FailureRates(CATALOG, 4.0)
+    made.add([LinkOutcome(link(producer, consumer), failure, "t") for producer, consumer, failure in seen])
     return made
 
 
-def test_a_failure_says_something_about_links_never_tried() -> None:
-    """More about the same pair of apps than about the same producing app, and more about that than about the rest."""
+def test_a_failure_raises_the_rates_of_similar_links() -> None:
+    """Most for the link itself, then for its pair of apps, then for its producing app, least for the rest."""
     known = rates(("catalog.find", "stock.count", 1.0), ("staff.find", "door.admit", 0.0), ("staff.find", "mail.send", 0.0))
     itself, pair, app, rest = (
         known.estimate(link(*names))
@@ -122,18 +122,18 @@ def test_a_failure_says_something_about_links_never_tried() -> None:
     assert itself > pair > app > rest
 
 
-def test_the_hand_computed_estimate() -> None:
+def test_the_estimate_equals_one_computed_by_hand() -> None:
     known = rates(("catalog.find", "stock.count", 1.0), ("staff.find", "door.admit", 0.0))
     everything = 1.5 / 3
     app = (1 + 4 * everything) / 5
     pair = (1 + 4 * app) / 5
     assert known.estimate(link("catalog.find", "stock.count")) == pytest.approx((1 + 4 * pair) / 5)
-    assert Rates(CATALOG, 4.0).estimate(link("a", "b")) == 0.5
+    assert FailureRates(CATALOG, 4.0).estimate(link("a", "b")) == 0.5
 
 
-def test_words_name_the_numbers() -> None:
+def test_the_description_names_the_counts() -> None:
     known = rates(("catalog.find", "stock.count", 1.0), ("catalog.find", "stock.count", 0.0))
-    words = known.words(link("catalog.find", "stock.count"))
+    words = known.describe(link("catalog.find", "stock.count"))
     assert "catalog.find -> stock.count: 1 of 2" in words and "catalog -> stock: 1 of 2" in words
 
 

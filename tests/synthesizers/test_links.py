@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from coevolve import Action, Description, Step, Tool
-from coevolve.synthesizers.catalog import Argument, catalog_of, same, telling
-from coevolve.synthesizers.exploration import said
-from coevolve.synthesizers.links import Survey, handings
+from coevolve.synthesizers.argument_values import request_literals
+from coevolve.synthesizers.catalog import Argument, catalog_of, distinctive, json_equal
+from coevolve.synthesizers.links import Survey, link_uses
 from coevolve.testing import Stockroom, StockroomOptions
 
 ROOM = Stockroom(StockroomOptions())
@@ -22,13 +22,13 @@ def step(name: str, arguments: dict[str, Any], result: Any, error: str | None = 
 
 
 def texts(steps: list[Step], *tools: Tool) -> list[str]:
-    return [str(handing.link) for handing in handings(steps, catalog_of(Description(tools)))]
+    return [str(handing.link) for handing in link_uses(steps, catalog_of(Description(tools)))]
 
 
-def test_links_of_a_stockroom_solution() -> None:
+def test_the_links_of_a_stockroom_solution_are_found() -> None:
     task = next(t for t in ROOM.tasks("train") if [a.name for a in t.solution] == ["catalog.find", "stock.count", "stock.add"])
     (solved,) = Survey().solved([task], ROOM, CATALOG, 10)
-    assert [(str(h.link), h.source, h.target) for h in solved.handings] == [
+    assert [(str(h.link), h.source, h.target) for h in solved.link_uses] == [
         ("catalog.find[as=code] -> stock.count.code", 0, 1),
         ("catalog.find[as=code] -> stock.add.code", 0, 2),
         ("stock.count -> stock.add.amount", 1, 2),
@@ -43,7 +43,7 @@ def test_equality_is_enough_without_formats() -> None:
 
 
 @pytest.mark.parametrize("value", [3, True, "a", "", None, ["x"], {"a": 1}])
-def test_values_that_may_be_equal_by_chance_are_no_link(value: Any) -> None:
+def test_values_that_may_be_equal_by_chance_are_not_links(value: Any) -> None:
     tools = bare("give"), bare("take", "it")
     assert texts([step("give", {}, {"it": value}), step("take", {"it": value}, None)], *tools) == []
 
@@ -70,25 +70,25 @@ def test_modes_are_part_of_a_link_and_entities_are_not() -> None:
     assert texts(steps, *tools) == ["when[as=iso] -> take.day"]
 
 
-def test_unknown_tools_and_modes_as_consumers_are_left_alone() -> None:
+def test_unknown_tools_and_modes_are_not_consumers() -> None:
     tools = bare("give"), bare("take", **{"as": {"type": "string", "enum": ["iso"]}})
     assert texts([step("give", {}, "iso"), step("take", {"as": "iso"}, None), step("strange", {"x": "iso"}, None)], *tools) == []
 
 
-def test_what_an_argument_takes() -> None:
+def test_an_argument_accepts_values_of_its_type_format_and_choices() -> None:
     count = Argument("n", (int,), "count")
-    assert count.takes(3, "count") and count.takes(3, None)
-    assert not count.takes(3, "id") and not count.takes("3", None) and not count.takes(True, None)
-    assert Argument("m", (), None, ("a",)).takes("a", "anything") and not Argument("m", (), None, ("a",)).takes("b", None)
+    assert count.accepts(3, "count") and count.accepts(3, None)
+    assert not count.accepts(3, "id") and not count.accepts("3", None) and not count.accepts(True, None)
+    assert Argument("m", (), None, ("a",)).accepts("a", "anything") and not Argument("m", (), None, ("a",)).accepts("b", None)
 
 
-def test_json_equality() -> None:
-    assert same(65, 65.0) and same("a", "a")
-    assert not same(1, True) and not same(0, False) and not same("1", 1)
-    assert telling("ab") and telling(10) and telling(-12.5)
-    assert not telling("a") and not telling(9) and not telling(True) and not telling(None)
+def test_json_values_are_compared_without_mixing_flags_and_numbers() -> None:
+    assert json_equal(65, 65.0) and json_equal("a", "a")
+    assert not json_equal(1, True) and not json_equal(0, False) and not json_equal("1", 1)
+    assert distinctive("ab") and distinctive(10) and distinctive(-12.5)
+    assert not distinctive("a") and not distinctive(9) and not distinctive(True) and not distinctive(None)
 
 
-def test_what_a_request_says() -> None:
-    assert said("Copy 'my draft' to a.txt, it's 12 of 4.5 for user_7") == ["my draft", "a.txt", 12, 4.5, "user_7"]
-    assert said("don't say what isn't there") == []
+def test_literals_of_a_request_are_found() -> None:
+    assert request_literals("Copy 'my draft' to a.txt, it's 12 of 4.5 for user_7") == ["my draft", "a.txt", 12, 4.5, "user_7"]
+    assert request_literals("don't say what isn't there") == []

@@ -9,15 +9,14 @@ import pytest
 
 from coevolve import Action, CandidateTask, Environment, Feedback, Signal, Step, Task, TaskPool
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
-from coevolve.synthesizers.links import Solved
+from coevolve.synthesizers.links import SolvedTask
 from coevolve.synthesizers.operators import Operators, OperatorsOptions
-from coevolve.synthesizers.variants import OPERATORS, spoken, turns
-from coevolve.testing import Stockroom, StockroomOptions, check_synthesizer, make_feedback, make_task
-from coevolve.testing.checks import replay
+from coevolve.synthesizers.variants import OPERATORS, task_turns, value_pattern
+from coevolve.testing import Stockroom, StockroomOptions, check_synthesizer, make_feedback, make_task, replay
 
 ROOM = Stockroom(StockroomOptions())
 APPLICABLE = ("swap", "suffix", "prefix", "explore")
-"""Those that need neither several turns nor several tasks of one world."""
+"""The operators that need neither several turns nor several tasks of one world."""
 
 
 def make(environment: Environment, feedback: Feedback, operator: str, count: int = 10, **options: Any) -> list[CandidateTask]:
@@ -29,7 +28,7 @@ def names(actions: Sequence[Action]) -> list[str]:
     return [action.name for action in actions]
 
 
-def test_it_keeps_the_contract() -> None:
+def test_operators_keep_the_contract_of_a_synthesizer() -> None:
     feedback = make_feedback(ROOM.tasks("train"), signals=[Signal("boundary", ROOM.tasks("train")[0].id, 9, 0.5)])
     found = check_synthesizer(Operators(OperatorsOptions(max_calls=1500)), ROOM, feedback)
     assert len(found) >= 10 and all(replay(ROOM, candidate.task)[1] == 1.0 for candidate in found)
@@ -37,10 +36,10 @@ def test_it_keeps_the_contract() -> None:
 
 
 @pytest.mark.parametrize("operator", APPLICABLE)
-def test_each_applicable_operator_makes_tasks_that_the_door_admits(operator: str) -> None:
-    door, pool = Execution(ExecutionOptions(all_parents=True)), TaskPool(tuple(ROOM.tasks("train")))
+def test_each_applicable_operator_makes_tasks_that_are_admitted(operator: str) -> None:
+    execution, pool = Execution(ExecutionOptions(all_parents=True)), TaskPool(tuple(ROOM.tasks("train")))
     found = make(ROOM, make_feedback(pool.tasks), operator)
-    admitted = [c for c in found if door.validate(c, ROOM, pool, ROOM.tasks("test")).accepted]
+    admitted = [c for c in found if execution.validate(c, ROOM, pool, ROOM.tasks("test")).accepted]
     assert len(found) == 10 and len(admitted) >= 4
     assert {c.task.origin.detail["operator"] for c in found} == {operator}
 
@@ -69,12 +68,12 @@ def test_suffix_and_prefix_keep_the_parents_calls() -> None:
         assert len(ours.solution) > len(theirs.solution)
     for candidate in make(ROOM, make_feedback(list(known.values())), "prefix"):
         ours, theirs = candidate.task, known[candidate.task.origin.parents[0]]
-        # A count that is handed on is another one where the new calls changed the stock.
+        # A count that a later call takes differs where the new calls changed the stock.
         assert names(acts(ours))[len(acts(ours)) - len(acts(theirs)) :] == names(acts(theirs))
         assert len(ours.solution) > len(theirs.solution)
 
 
-def test_what_was_handed_on_follows_the_world() -> None:
+def test_a_value_from_an_earlier_call_follows_the_world() -> None:
     """With more in the stock, the count that is printed on labels is the new one."""
     task = next(t for t in ROOM.tasks("train") if names(t.solution) == ["catalog.find", "stock.count", "catalog.find", "label.print"])
     found = make(ROOM, make_feedback(ROOM.tasks("train"), signals=[Signal("rare", task.id, 9, 1.0)]), "prefix", 20, signalled=1.0)
@@ -102,7 +101,7 @@ def test_one_turn_cannot_be_permuted() -> None:
     assert make(ROOM, make_feedback(ROOM.tasks("train")), "permute", max_calls=300) == []
 
 
-def test_tries_begin_at_signalled_tasks() -> None:
+def test_parents_are_drawn_from_signalled_tasks() -> None:
     tasks = ROOM.tasks("train")
     signals = [Signal("boundary", tasks[0].id, 9, 1.0), Signal("boundary", "gone", 9, 1.0)]
     feedback = make_feedback(tasks, signals=signals)
@@ -113,7 +112,7 @@ def test_tries_begin_at_signalled_tasks() -> None:
     assert {c.task.origin.signal for c in make(ROOM, feedback, "suffix", 8, signalled=0.0)} == {None}
 
 
-def test_calls_are_bounded() -> None:
+def test_environment_calls_are_bounded() -> None:
     calls: Counter[str] = Counter()
 
     class Mute(Stockroom):
@@ -133,8 +132,8 @@ def test_calls_are_bounded() -> None:
     assert make(ROOM, make_feedback([unknown]), "swap", max_calls=50) == []
 
 
-def test_a_call_that_the_scorer_does_not_miss_is_no_part_of_a_task() -> None:
-    """Here the scorer forgives everything, so that nothing that the parent's words ask for may stay."""
+def test_a_call_that_the_scorer_does_not_miss_is_removed() -> None:
+    """This scorer accepts everything, so it misses no call that the parent's words ask for."""
 
     class Careless(Stockroom):
         def open(self, task: Task) -> Any:
@@ -164,7 +163,7 @@ def test_a_call_that_the_scorer_does_not_miss_is_no_part_of_a_task() -> None:
     ],
 )
 def test_values_are_found_as_words(value: Any, text: str, said: bool) -> None:
-    assert bool(spoken(value).search(text)) == said
+    assert bool(value_pattern(value).search(text)) == said
 
 
 def test_an_unknown_operator_is_refused() -> None:
@@ -187,9 +186,9 @@ def test_an_unknown_operator_is_refused() -> None:
 )
 def test_words_belong_to_the_turn_in_which_they_are_acted_on(query: str, numbers: tuple[int, ...], texts: tuple[str, ...] | None) -> None:
     actions = [Action("f", {"n": n}, turn) for n, turn in enumerate(numbers)]
-    one = Solved(make_task(query=query, solution=actions), tuple(Step(action, "") for action in actions), ())
-    kept = turns(one, several=True)
+    one = SolvedTask(make_task(query=query, solution=actions), tuple(Step(action, "") for action in actions), ())
+    kept = task_turns(one, several=True)
     assert (kept.texts if kept else None) == texts
-    whole = turns(one, several=False)
+    whole = task_turns(one, several=False)
     assert whole is not None and whole.groups == (tuple(range(len(numbers))),)
-    assert turns(Solved(one.task, one.steps[:-1], ()), several=True) is None
+    assert task_turns(SolvedTask(one.task, one.steps[:-1], ()), several=True) is None

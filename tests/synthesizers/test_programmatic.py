@@ -9,7 +9,7 @@ from coevolve import CandidateTask, Environment, Feedback, RolloutGroup, Signal,
 from coevolve.environments.desk import Desk, DeskOptions
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
 from coevolve.synthesizers.catalog import catalog_of
-from coevolve.synthesizers.links import Survey, handings
+from coevolve.synthesizers.links import Survey, link_uses
 from coevolve.synthesizers.programmatic import Programmatic, ProgrammaticOptions
 from coevolve.testing import Stockroom, StockroomOptions, check_synthesizer, make_feedback, make_trajectory, replay
 
@@ -24,10 +24,10 @@ def explore(environment: Environment, feedback: Feedback, count: int = 16, seed:
 
 
 def weak(tasks: list[Task], app: str) -> tuple[list[RolloutGroup], list[Signal]]:
-    """Rollouts of a policy that gets the form wrong whenever a lookup of `app` hands its value on, and the boundary signals of them."""
+    """Rollouts of a policy that looks up the wrong form whenever a later call takes a value from `app`, and their boundary signals."""
     groups, signals = [], []
     for one in Survey().solved(tasks, DESK, CATALOG, 10**6):
-        bad = [h.source for h in one.handings if CATALOG.group(h.link.producer) == app]
+        bad = [h.source for h in one.link_uses if CATALOG.group(h.link.producer) == app]
         steps, rollouts = one.steps, [make_trajectory(one.task.id, 1.0, index=0, steps=one.steps)]
         if bad:
             lookup = steps[bad[0]].action
@@ -41,11 +41,11 @@ def weak(tasks: list[Task], app: str) -> tuple[list[RolloutGroup], list[Signal]]
 
 
 def producers(candidates: list[CandidateTask]) -> Counter[str]:
-    """Producing apps of the targets."""
+    """How many targets each producing app has."""
     return Counter(candidate.context.targets[0].partition(".")[0] for candidate in candidates if candidate.context)
 
 
-def test_contract() -> None:
+def test_guided_exploration_keeps_the_contract_of_a_synthesizer() -> None:
     groups = [RolloutGroup(task, 1, (make_trajectory(task.id, 0.0), make_trajectory(task.id, 1.0))) for task in ROOM.tasks("train")]
     signals = [Signal("boundary", group.task.id, 1, 1.0) for group in groups]
     feedback = make_feedback(ROOM.tasks("train"), groups, signals)
@@ -55,7 +55,7 @@ def test_contract() -> None:
 
 def test_a_weakness_draws_the_exploration_to_links_that_the_pool_lacks() -> None:
     tasks = list(DESK.tasks("train"))
-    app = Counter(CATALOG.group(h.link.producer) for one in Survey().solved(tasks, DESK, CATALOG, 999) for h in one.handings).most_common(
+    app = Counter(CATALOG.group(h.link.producer) for one in Survey().solved(tasks, DESK, CATALOG, 999) for h in one.link_uses).most_common(
         1
     )[0][0]
     groups, signals = weak(tasks, app)
@@ -65,7 +65,7 @@ def test_a_weakness_draws_the_exploration_to_links_that_the_pool_lacks() -> None
     assert guided[app] > 2 * unguided[app] and guided[app] >= 8
 
 
-def test_candidates_say_what_they_answer() -> None:
+def test_candidates_record_the_signal_and_the_links_that_they_explore() -> None:
     tasks = list(DESK.tasks("train"))
     groups, signals = weak(tasks, "notes")
     known = {signal.id: signal for signal in signals}
@@ -74,20 +74,20 @@ def test_candidates_say_what_they_answer() -> None:
         assert context is not None and context.signal is not None and context.targets
         assert candidate.task.origin.signal == context.signal.id and context.signal.id in known
         assert "estimated failure rate" in context.weakness and candidate.task.origin.detail["targets"] == list(context.targets)
-        links = {str(handing.link) for handing in handings(candidate.exploration, CATALOG)}
+        links = {str(handing.link) for handing in link_uses(candidate.exploration, CATALOG)}
         assert set(context.targets) <= links
         solved = Survey().solved([candidate.task], DESK, CATALOG, 1)[0]
-        assert set(context.targets) <= {str(handing.link) for handing in solved.handings}
+        assert set(context.targets) <= {str(handing.link) for handing in solved.link_uses}
 
 
 def test_most_candidates_are_admitted_and_bring_new_links() -> None:
     tasks = DESK.tasks("train")
-    pool, door = TaskPool(tuple(tasks)), Execution(ExecutionOptions())
-    known = {h.link for one in Survey().solved(tasks, DESK, CATALOG, 999) for h in one.handings}
+    pool, execution = TaskPool(tuple(tasks)), Execution(ExecutionOptions())
+    known = {h.link for one in Survey().solved(tasks, DESK, CATALOG, 999) for h in one.link_uses}
     candidates = explore(DESK, make_feedback(tasks), 24)
-    admitted = [c for c in candidates if door.validate(c, DESK, pool, DESK.tasks("test")).accepted]
+    admitted = [c for c in candidates if execution.validate(c, DESK, pool, DESK.tasks("test")).accepted]
     assert len(admitted) >= 18
-    fresh = {h.link for c in admitted for h in handings(c.exploration, CATALOG)} - known
+    fresh = {h.link for c in admitted for h in link_uses(c.exploration, CATALOG)} - known
     assert len(fresh) >= 8
 
 
@@ -108,7 +108,7 @@ def test_only_rollouts_of_signalled_tasks_are_read() -> None:
     assert [c.task.query for c in unread] != [c.task.query for c in explore(DESK, make_feedback(tasks, groups, signals), 8)]
 
 
-def test_an_evolution_without_signals() -> None:
+def test_an_evolution_without_signals_covers_or_yields_nothing() -> None:
     feedback = make_feedback(DESK.tasks("train"))
     assert explore(DESK, feedback, 4, without_signals="nothing") == []
     assert len(explore(DESK, feedback, 4)) == 4

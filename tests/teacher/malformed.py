@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import frozen
 
-from coevolve.synthesizers.teacher.wanted import Call, Turn, Wanted
+from coevolve.synthesizers.teacher.replies import Call, Candidate, CandidateTurn
 
 Json = Any
 
@@ -17,7 +17,7 @@ class Malformed:
 
     name: str
     text: str
-    good: tuple[Wanted, ...]
+    good: tuple[Candidate, ...]
     bad: tuple[str, ...] = ()
 
 
@@ -35,19 +35,22 @@ C: Json = {
     ],
 }
 D: Json = {"intent": "", "query": "Wie heißt Анна auf 日本語? 🙂", "solution": [4]}
-GOOD: tuple[tuple[Json, Wanted], ...] = (
-    (A, Wanted("learn the date", A["query"], (1, 2))),
-    (B, Wanted("move mail", B["query"], (Call("contacts.find", {"name": "Ana"}), 3, Call("mail.forward", {"thread": "outage"})))),
+GOOD: tuple[tuple[Json, Candidate], ...] = (
+    (A, Candidate("learn the date", A["query"], (1, 2))),
+    (B, Candidate("move mail", B["query"], (Call("contacts.find", {"name": "Ana"}), 3, Call("mail.forward", {"thread": "outage"})))),
     (
         C,
-        Wanted(
+        Candidate(
             "two wishes",
             "Open the brand folder.\n\nNow sort what is in it.",
             (1, 2, Call("sort", {"by": "size", "deep": True})),
-            (Turn("Open the brand folder.", (1,)), Turn("Now sort what is in it.", (2, Call("sort", {"by": "size", "deep": True})))),
+            (
+                CandidateTurn("Open the brand folder.", (1,)),
+                CandidateTurn("Now sort what is in it.", (2, Call("sort", {"by": "size", "deep": True}))),
+            ),
         ),
     ),
-    (D, Wanted("", D["query"], (4,))),
+    (D, Candidate("", D["query"], (4,))),
 )
 RAW = [raw for raw, _ in GOOD]
 WANTED = tuple(wanted for _, wanted in GOOD)

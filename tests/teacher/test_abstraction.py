@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from coevolve import SUCCESS, Action, Environment, InfrastructureFault, Origin, Step, Task, Tool
+from coevolve import SUCCESS, Action, Environment, InfrastructureFault, Origin, Refusal, Step, Task, Tool
 from coevolve.environments.bfcl import assets
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.environments.bfcl.release import DEFAULT, RELEASES
 from coevolve.environments.desk.environment import Desk, DeskOptions
-from coevolve.synthesizers.teacher.abstraction import checked, realise
-from coevolve.synthesizers.teacher.wanted import Call, Turn, Wanted
+from coevolve.synthesizers.teacher.abstraction import checked_arguments, realise, verdict_of
+from coevolve.synthesizers.teacher.replies import Call, Candidate, CandidateTurn
 
 ORIGIN = Origin("teacher", 10, "boundary:9:x", ("x",), {"exploration": 3})
 
@@ -44,6 +44,14 @@ def score(environment: Environment, task: Task, actions: Sequence[Action] | None
         return episode.score()
 
 
+def refused(*arguments: Any) -> str:
+    """The stored reason and detail with which `realise` refuses."""
+    with pytest.raises(Refusal) as caught:
+        realise(*arguments)
+    verdict = verdict_of(caught.value)
+    return str(Refusal(verdict.reason, verdict.detail))
+
+
 def chain(desk: Desk) -> Task:
     """A seed task whose solution hands a value from one call to another."""
     return next(task for task in desk.tasks("train") if len([a for a in task.solution if a.name != "done"]) >= 3)
@@ -56,8 +64,8 @@ def calls(task: Task) -> list[Action]:
 def test_numbers_of_explored_steps_become_a_task_on_the_desk(desk: Desk) -> None:
     start = chain(desk)
     explored = explore(desk, start, calls(start))
-    wanted = Wanted("why", "Please do it.", tuple(range(1, len(explored) + 1)))
-    task = realise(wanted, start, explored, desk, "teacher-10-3-0", ORIGIN)
+    candidate = Candidate("why", "Please do it.", tuple(range(1, len(explored) + 1)))
+    task = realise(candidate, start, explored, desk, "teacher-10-3-0", ORIGIN)
     assert isinstance(task, Task)
     assert (task.id, task.query, task.intent, task.origin, task.payload) == (
         "teacher-10-3-0",
@@ -73,7 +81,7 @@ def test_numbers_of_explored_steps_become_a_task_on_the_desk(desk: Desk) -> None
 def test_the_environment_words_the_request_and_the_intent_where_it_is_to(desk: Desk) -> None:
     start = chain(desk)
     explored = explore(desk, start, calls(start))
-    task = realise(Wanted("", "", tuple(range(1, len(explored) + 1))), start, explored, desk, "t", ORIGIN, "environment")
+    task = realise(Candidate("", "", tuple(range(1, len(explored) + 1))), start, explored, desk, "t", ORIGIN, "environment")
     assert isinstance(task, Task)
     assert len(task.query) > 20 and task.intent == start.intent and task.intent
 
@@ -81,7 +89,7 @@ def test_the_environment_words_the_request_and_the_intent_where_it_is_to(desk: D
 def test_calls_that_are_spelt_out_need_no_exploration(desk: Desk) -> None:
     start = chain(desk)
     spelt = tuple(Call(action.name, action.arguments) for action in calls(start))
-    task = realise(Wanted("", "Do it.", spelt), start, [], desk, "t", ORIGIN)
+    task = realise(Candidate("", "Do it.", spelt), start, [], desk, "t", ORIGIN)
     assert isinstance(task, Task) and calls(task) == calls(start)
 
 
@@ -89,7 +97,7 @@ def test_numbers_and_calls_go_together(desk: Desk) -> None:
     start = chain(desk)
     explored, last = explore(desk, start, calls(start)[:-1]), calls(start)[-1]
     mixed = (*range(1, len(explored) + 1), Call(last.name, last.arguments))
-    task = realise(Wanted("", "Do it.", mixed), start, explored, desk, "t", ORIGIN)
+    task = realise(Candidate("", "Do it.", mixed), start, explored, desk, "t", ORIGIN)
     assert isinstance(task, Task) and calls(task) == calls(start)
 
 
@@ -115,8 +123,8 @@ def bad_desk() -> list[tuple[str, Any, str]]:
 def test_what_comes_to_nothing_says_why(desk: Desk, name: str, part: Any, reason: str) -> None:
     start = chain(desk)
     explored = [*explore(desk, start, calls(start)[:1]), Step(Action("mail.sender", {"thread": "x"}), "error: no", None, "no")]
-    got = realise(Wanted("", "Do it.", (1, part)), start, explored, desk, "t", ORIGIN)
-    assert isinstance(got, str) and got.startswith(reason), got
+    got = refused(Candidate("", "Do it.", (1, part)), start, explored, desk, "t", ORIGIN)
+    assert got.startswith(reason), got
 
 
 def taking(desk: Desk) -> Tool:
@@ -128,33 +136,33 @@ def test_a_call_that_fails_in_a_fresh_episode_is_told(desk: Desk) -> None:
     tool = taking(desk)
     properties = tool.parameters["properties"]
     given = {name: inner["enum"][0] if "enum" in inner else "nonsense" for name, inner in properties.items()}
-    got = realise(Wanted("", "Do it.", (Call(tool.name, given),)), chain(desk), [], desk, "t", ORIGIN)
-    assert isinstance(got, str) and got.startswith(f"call_failed: {tool.name}"), got
+    got = refused(Candidate("", "Do it.", (Call(tool.name, given),)), chain(desk), [], desk, "t", ORIGIN)
+    assert got.startswith(f"call_failed: {tool.name}"), got
     spaced = {name: inner["enum"][0] if "enum" in inner else "two words" for name, inner in properties.items()}
-    got = realise(Wanted("", "Do it.", (Call(tool.name, spaced),)), chain(desk), [], desk, "t", ORIGIN)
-    assert isinstance(got, str) and got.startswith(f"call_failed: {tool.name}: no_call"), got
+    got = refused(Candidate("", "Do it.", (Call(tool.name, spaced),)), chain(desk), [], desk, "t", ORIGIN)
+    assert got.startswith(f"call_failed: {tool.name}: no_call"), got
 
 
 def test_what_worked_only_after_other_calls_fails_alone(desk: Desk) -> None:
     start = chain(desk)
     explored = explore(desk, start, calls(start))
     changed = [Step(Action(s.action.name, {**s.action.arguments}), "pretended", "pretended") for s in explored]
-    task = realise(Wanted("", "Do it.", tuple(range(1, len(changed) + 1))), start, changed, desk, "t", ORIGIN)
+    task = realise(Candidate("", "Do it.", tuple(range(1, len(changed) + 1))), start, changed, desk, "t", ORIGIN)
     assert isinstance(task, Task), "what was observed in the exploration is not believed: all is carried out again"
     assert calls(task) == calls(start)
 
 
 def test_more_calls_than_an_episode_has_are_told(desk: Desk) -> None:
     call = Call("calendar.meeting_date", {"meeting": "board", "as": "iso"})
-    got = realise(Wanted("", "Do it.", (call,) * 12), chain(desk), [], desk, "t", ORIGIN)
-    assert isinstance(got, str) and got.startswith("call_failed") and "too_many_calls" in got
+    got = refused(Candidate("", "Do it.", (call,) * 12), chain(desk), [], desk, "t", ORIGIN)
+    assert got.startswith("call_failed") and "too_many_calls" in got
 
 
 def test_what_the_environment_cannot_compose_is_told(desk: Desk) -> None:
     action = next(a for task in desk.tasks("train") for a in calls(task) if "as" not in a.arguments)
     start = next(task for task in desk.tasks("train") if action in task.solution)
     before = tuple(Call(a.name, a.arguments) for a in calls(start)[: calls(start).index(action) + 1])
-    got = realise(Wanted("", "Do it.", (*before, before[-1])), start, [], desk, "t", ORIGIN)
+    got = refused(Candidate("", "Do it.", (*before, before[-1])), start, [], desk, "t", ORIGIN)
     assert got == "not_composable"
 
 
@@ -170,24 +178,26 @@ class Broken:
 
 def test_an_environment_that_fails_is_a_reason_and_no_exception(desk: Desk) -> None:
     call = Call("calendar.meeting_date", {"meeting": "board", "as": "iso"})
-    got = realise(Wanted("", "Do it.", (call,)), chain(desk), [], Broken(desk), "t", ORIGIN)  # type: ignore[arg-type]
+    got = refused(Candidate("", "Do it.", (call,)), chain(desk), [], Broken(desk), "t", ORIGIN)  # type: ignore[arg-type]
     assert got == "environment_error: environment failed in open: OSError: gone for good"
 
 
-def turns_of(task: Task) -> tuple[Turn, ...]:
+def turns_of(task: Task) -> tuple[CandidateTurn, ...]:
     numbers = sorted({action.turn for action in task.solution})
-    return tuple(Turn(f"Wish {n}, please.", tuple(Call(a.name, a.arguments) for a in task.solution if a.turn == n)) for n in numbers)
+    return tuple(
+        CandidateTurn(f"Wish {n}, please.", tuple(Call(a.name, a.arguments) for a in task.solution if a.turn == n)) for n in numbers
+    )
 
 
-def wanted_of(turns: tuple[Turn, ...]) -> Wanted:
-    return Wanted("", "\n\n".join(turn.request for turn in turns), tuple(part for turn in turns for part in turn.solution), turns)
+def candidate_of(turns: tuple[CandidateTurn, ...]) -> Candidate:
+    return Candidate("", "\n\n".join(turn.request for turn in turns), tuple(part for turn in turns for part in turn.solution), turns)
 
 
 def test_turns_become_turns_on_bfcl(bfcl: Bfcl) -> None:
     made = 0
     for start in bfcl.tasks("train")[:25]:
         turns = turns_of(start)
-        task = realise(wanted_of(turns), start, [], bfcl, "teacher-1", ORIGIN)
+        task = realise(candidate_of(turns), start, [], bfcl, "teacher-1", ORIGIN)
         assert isinstance(task, Task), (start.id, task)
         assert [[a.name for a in task.solution if a.turn == n] for n in range(len(turns))] == [
             [part.tool for part in turn.solution if isinstance(part, Call)] for turn in turns
@@ -206,22 +216,25 @@ def test_numbers_become_one_turn_on_bfcl_whatever_turn_they_were_explored_in(bfc
         for index, step in enumerate(explore(bfcl, start, start.solution))
     ]
     assert all(step.error is None for step in explored)
-    task = realise(Wanted("tidy up", "Do all of it.", tuple(range(1, len(explored) + 1))), start, explored, bfcl, "t", ORIGIN)
+    task = realise(Candidate("tidy up", "Do all of it.", tuple(range(1, len(explored) + 1))), start, explored, bfcl, "t", ORIGIN)
     assert isinstance(task, Task)
     assert {action.turn for action in task.solution} == {0} and task.intent == "tidy up"
     assert score(bfcl, task) == 1.0
 
 
+def fails(candidate: Candidate, start: Task, environment: Environment) -> bool:
+    try:
+        realise(candidate, start, [], environment, "t", ORIGIN)
+    except Refusal:
+        return True
+    return False
+
+
 def test_turns_on_bfcl_are_carried_out_in_one_world(bfcl: Bfcl) -> None:
     """A later turn's call needs what an earlier turn did; alone it fails."""
-    start = next(
-        task
-        for task in bfcl.tasks("train")
-        if len(turns_of(task)) > 1 and isinstance(realise(wanted_of(turns_of(task)[1:]), task, [], bfcl, "t", ORIGIN), str)
-    )
-    assert isinstance(realise(wanted_of(turns_of(start)), start, [], bfcl, "t", ORIGIN), Task)
-    alone = realise(wanted_of(turns_of(start)[1:]), start, [], bfcl, "t", ORIGIN)
-    assert isinstance(alone, str) and alone.startswith("call_failed")
+    start = next(task for task in bfcl.tasks("train") if len(turns_of(task)) > 1 and fails(candidate_of(turns_of(task)[1:]), task, bfcl))
+    assert isinstance(realise(candidate_of(turns_of(start)), start, [], bfcl, "t", ORIGIN), Task)
+    assert refused(candidate_of(turns_of(start)[1:]), start, [], bfcl, "t", ORIGIN).startswith("call_failed")
 
 
 def test_types_are_taken_strictly_on_bfcl(bfcl: Bfcl) -> None:
@@ -233,15 +246,24 @@ def test_types_are_taken_strictly_on_bfcl(bfcl: Bfcl) -> None:
         (Call("get_ticket", {"ticket_id": True}), "bad_arguments: get_ticket.ticket_id: True is not of type 'integer'"),
         (Call("get_ticket", {"ticket_id": 5.5}), "bad_arguments: get_ticket.ticket_id: 5.5 is not of type 'integer'"),
     ):
-        got = realise(Wanted("", "Do it.", (call,)), start, [], bfcl, "t", ORIGIN)
-        assert isinstance(got, str) and got.startswith(reason), got
+        got = refused(Candidate("", "Do it.", (call,)), start, [], bfcl, "t", ORIGIN)
+        assert got.startswith(reason), got
 
 
 def test_nearly_all_calls_of_the_benchmark_fit_their_own_schemas(bfcl: Bfcl) -> None:
     """The check refuses what is wrong, not what is right: only one document contradicts its ground truths."""
     tools = {tool.name: tool for tool in bfcl.describe().tools}
-    wrong = [checked(tools[a.name], a.arguments) for split in bfcl.splits() for task in bfcl.tasks(split) for a in task.solution]
-    assert {one for one in wrong if isinstance(one, str)} == {"close_ticket.ticket_id: 'ticket_001' is not of type 'integer'"}
+    actions = [action for split in bfcl.splits() for task in bfcl.tasks(split) for action in task.solution]
+    assert {misfit(tools[a.name], a.arguments) for a in actions} == {"", "close_ticket.ticket_id: 'ticket_001' is not of type 'integer'"}
+
+
+def misfit(tool: Tool, arguments: Any) -> str:
+    """Why the arguments do not fit; "" where they do."""
+    try:
+        checked_arguments(tool, arguments)
+    except Refusal as refusal:
+        return refusal.detail
+    return ""
 
 
 TOOL = Tool(
@@ -260,8 +282,8 @@ TOOL = Tool(
 
 
 def test_nulls_stand_for_what_is_left_out_where_null_is_no_value() -> None:
-    assert checked(TOOL, {"a": "x", "b": None, "c": None}) == {"a": "x", "b": None}
-    assert checked(TOOL, {"a": "x", "c": {"d": None}}) == {"a": "x", "c": {}}
-    assert checked(TOOL, {"a": None}) == "t.a: None is not of type 'string'"
-    assert str(checked(TOOL, {"a": "x", "e": None})).startswith("t: Additional properties are not allowed")
-    assert str(checked(TOOL, {"a": "x", "c": {"d": "1"}})).startswith("t.c.d: '1' is not of type 'number'")
+    assert checked_arguments(TOOL, {"a": "x", "b": None, "c": None}) == {"a": "x", "b": None}
+    assert checked_arguments(TOOL, {"a": "x", "c": {"d": None}}) == {"a": "x", "c": {}}
+    assert misfit(TOOL, {"a": None}) == "t.a: None is not of type 'string'"
+    assert misfit(TOOL, {"a": "x", "e": None}).startswith("t: Additional properties are not allowed")
+    assert misfit(TOOL, {"a": "x", "c": {"d": "1"}}).startswith("t.c.d: '1' is not of type 'number'")

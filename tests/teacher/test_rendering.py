@@ -80,7 +80,7 @@ def test_a_transcript_ends_with_score_fault_and_last_words() -> None:
     assert transcript("An attempt:", told, 500).splitlines() == [
         "An attempt:",
         "1. a {} -> did a",
-        "RunAborted: score 0, no_call; its last words: I would call b",
+        "Ended: score 0, no_call; its last words: I would call b",
     ]
 
 

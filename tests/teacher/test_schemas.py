@@ -13,7 +13,7 @@ from coevolve import Tool
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.environments.desk.environment import Desk, DeskOptions
 from coevolve.synthesizers.teacher import schemas
-from coevolve.synthesizers.teacher.abstraction import checked
+from coevolve.synthesizers.teacher.abstraction import checked_arguments
 from coevolve.synthesizers.teacher.parsing import read_candidates, read_reflection, read_step
 
 _KEYWORDS = {"type", "properties", "required", "additionalProperties", "items", "minItems", "maxItems", "enum", "anyOf"}
@@ -106,7 +106,7 @@ def test_what_a_step_allows_is_read_and_fits_the_tool() -> None:
     assert valid(schema, stop) and not valid(schemas.step([MAIL], stop=False), stop)
     read = read_step(json.dumps(reply))
     assert read is not None and read.tool == "mail.send"
-    assert checked(MAIL, read.arguments) == {"to": "ana", "form": "rich", "more": {}, "any": None}
+    assert checked_arguments(MAIL, read.arguments) == {"to": "ana", "form": "rich", "more": {}, "any": None}
     ended = read_step(json.dumps(stop))
     assert ended is not None and ended.tool is None
 

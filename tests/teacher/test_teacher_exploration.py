@@ -17,12 +17,12 @@ from coevolve.synthesizers.teacher import prompts as words
 from coevolve.synthesizers.teacher import rendering
 from coevolve.synthesizers.teacher.assignments import assignments, in_turn
 from coevolve.synthesizers.teacher.evolution import Evolution
-from coevolve.synthesizers.teacher.exploration import Exploration
 from coevolve.synthesizers.teacher.faults import BudgetSpent, TeacherFault
+from coevolve.synthesizers.teacher.guided_exploration import GuidedExploration
 from coevolve.synthesizers.teacher.options import TeacherOptions
-from coevolve.synthesizers.teacher.parsing import Reflection
 from coevolve.synthesizers.teacher.prompts import Prompts
 from coevolve.synthesizers.teacher.questions import Questions
+from coevolve.synthesizers.teacher.replies import Reflection
 from coevolve.testing import Stockroom, make_feedback, make_group
 
 WORLD = Stockroom(Stockroom.Options())
@@ -50,14 +50,14 @@ class Scripted:
         return self.replies[key]
 
 
-def explored(replies: Mapping[str, Any], left: int | None = None, **options: Any) -> tuple[Exploration, Scripted]:
+def explored(replies: Mapping[str, Any], left: int | None = None, **options: Any) -> tuple[GuidedExploration, Scripted]:
     """An exploration carried out to its end, also one that a fault ended."""
     settings = TeacherOptions(**{"rounds": 1, "steps": 4, "reasks": 1, **options})
     texts = {key: reply if isinstance(reply, str) else json.dumps({"thought": "t", "action": reply}) for key, reply in replies.items()}
     scripted = Scripted(settings, texts)
     questions = Questions(scripted, 5, 1, settings.reasks, settings.max_tokens, left)  # type: ignore[arg-type]
     prompts = Prompts.of(settings, "notes", "tools", TASK, False)
-    exploration = Exploration(WORLD, TOOLS, TASK, prompts, questions)
+    exploration = GuidedExploration(WORLD, TOOLS, TASK, prompts, questions)
     with contextlib.suppress(TeacherFault):
         asyncio.run(exploration.run(prompts.explore(None), list(TOOLS.values())))
     return exploration, scripted

@@ -98,9 +98,10 @@ def test_the_gap_is_measured_and_bounded(grpo: Callable[..., Any]) -> None:
         if own
     ]
     found = loop.metrics[1]
-    assert found["logprob_gap"] == pytest.approx(sum(shifts) / len(shifts), abs=1e-5)
-    assert found["logprob_gap_max"] == pytest.approx(0.25, abs=1e-5)
-    assert found["logprob_ratio"] == pytest.approx(sum(map(math.exp, shifts)) / len(shifts), abs=1e-5)
+    rounding = 1e-4  # of float32 log-probabilities, which are rounded differently for each instruction set
+    assert found["logprob_gap"] == pytest.approx(sum(shifts) / len(shifts), abs=rounding)
+    assert found["logprob_gap_max"] == pytest.approx(0.25, abs=rounding)
+    assert found["logprob_ratio"] == pytest.approx(sum(map(math.exp, shifts)) / len(shifts), abs=rounding)
 
 
 @pytest.mark.parametrize(("dtype", "bound"), [(torch.float32, 0.001), (torch.bfloat16, 0.1)])

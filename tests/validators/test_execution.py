@@ -6,10 +6,9 @@ from typing import Any, cast
 import attrs
 import pytest
 
-from coevolve import Action, CandidateTask, InfrastructureFault, Observation, Origin, Step, Task, TaskKeys, TaskPool, Verdict
+from coevolve import Action, CandidateTask, InfrastructureFault, Observation, Origin, Reason, Step, Task, TaskKeys, TaskPool, Verdict
 from coevolve.environments.desk import Desk, DeskOptions
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
-from coevolve.plugins.validators.reasons import Reason
 from coevolve.testing import Stockroom, StockroomOptions, check_validator
 from coevolve.testing.stockroom import StockroomEpisode, World
 
@@ -26,7 +25,7 @@ def reason(*arguments: Any, **more: Any) -> str:
     return judge(*arguments, **more).reason
 
 
-def test_accepts_every_training_task_of_the_stockroom() -> None:
+def test_every_training_task_of_the_stockroom_is_accepted() -> None:
     assert {reason(task) for task in ROOM.tasks("train")} == {"accepted"}
     check_validator(Execution(ExecutionOptions()), ROOM)
 
@@ -41,7 +40,7 @@ def test_accepts_every_training_task_of_the_stockroom() -> None:
         {"solution": (Action("catalog.find", {"item": object()}),)},
     ],
 )
-def test_malformed(changes: dict[str, Any]) -> None:
+def test_an_incomplete_task_is_malformed(changes: dict[str, Any]) -> None:
     assert reason(attrs.evolve(TASK, **changes)) == Reason.MALFORMED
 
 
@@ -50,7 +49,7 @@ def test_an_id_that_is_taken_is_malformed() -> None:
     assert reason(TASK, [other]) == reason(TASK, (), [other]) == Reason.MALFORMED
 
 
-def test_call_failed() -> None:
+def test_a_solution_with_a_failing_call_is_refused() -> None:
     find, add = TASK.solution
     wrong = attrs.evolve(add, arguments={**add.arguments, "code": "C0"})
     verdict = judge(attrs.evolve(TASK, solution=(find, wrong)))
@@ -59,13 +58,13 @@ def test_call_failed() -> None:
     assert reason(endless) == Reason.CALL_FAILED
 
 
-def test_a_solution_longer_than_the_bound_is_given_up() -> None:
+def test_a_solution_longer_than_the_bound_is_refused() -> None:
     verdict = judge(TASK, max_completions=1)
     assert verdict.reason == Reason.CALL_FAILED and "1 of 2" in verdict.detail
 
 
 class Blocks(StockroomEpisode):
-    """Each action is a block of code that also looks something up, as often as the stockroom was asked before."""
+    """Each action is a block of code that also makes inner lookups, as many as there were steps before."""
 
     asked = 0
 
@@ -76,7 +75,7 @@ class Blocks(StockroomEpisode):
         return attrs.evolve(seen, steps=(*seen.steps, *looked))
 
 
-def test_what_a_block_of_code_does_inside_is_no_action_of_the_solution() -> None:
+def test_inner_calls_of_a_block_of_code_do_not_count_as_actions_of_the_solution() -> None:
     assert {reason(task, environment=changed(Blocks)) for task in ROOM.tasks("train")} == {"accepted"}
 
     class Short(Blocks):
@@ -87,13 +86,13 @@ def test_what_a_block_of_code_does_inside_is_no_action_of_the_solution() -> None
     assert verdict.reason == Reason.CALL_FAILED and "1 of 2" in verdict.detail
 
 
-def test_no_effect() -> None:
-    """A lookup that tells only what the request says already."""
+def test_a_lookup_without_news_has_no_effect() -> None:
+    """The result of the lookup holds only what the request says already."""
     code = TASK.solution[1].arguments["code"]
     assert reason(attrs.evolve(TASK, query=f"Is it {code}?", solution=TASK.solution[:1])) == Reason.NO_EFFECT
 
 
-def test_duplicates() -> None:
+def test_a_copy_of_a_pool_task_is_refused_by_text_actions_or_end_state() -> None:
     again = attrs.evolve(TASK, id="again")
     assert reason(again, [TASK]) == Reason.DUPLICATE_TEXT
     assert reason(attrs.evolve(again, query=TASK.query.replace("Please", "Could you kindly").upper()), [TASK]) == Reason.DUPLICATE_TEXT
@@ -103,7 +102,7 @@ def test_duplicates() -> None:
     assert reason(longer, [TASK]) == Reason.DUPLICATE_END_STATE
 
 
-def test_held_out() -> None:
+def test_a_copy_of_a_held_out_task_is_refused_by_text_family_actions_or_end_state() -> None:
     again = attrs.evolve(TASK, id="again")
     assert reason(again, (), [TASK]) == Reason.HELD_OUT_TEXT
     worded = attrs.evolve(again, query="Restock it as usual")
@@ -148,7 +147,7 @@ def changed(episode: type[StockroomEpisode]) -> Stockroom:
     return cast(Stockroom, type("Other", (Changed,), {"episode": episode})(StockroomOptions()))
 
 
-def test_replay_differs() -> None:
+def test_two_replays_that_differ_are_refused() -> None:
     count: list[str] = []
 
     class Fickle(StockroomEpisode):
@@ -160,7 +159,7 @@ def test_replay_differs() -> None:
     assert reason(TASK, environment=changed(Fickle)) == Reason.REPLAY_DIFFERS
 
 
-def test_not_solved() -> None:
+def test_a_solution_that_the_scorer_misses_is_refused() -> None:
     class Strict(StockroomEpisode):
         def score(self) -> float:
             return 0.49
@@ -168,7 +167,7 @@ def test_not_solved() -> None:
     assert reason(TASK, environment=changed(Strict)) == Reason.NOT_SOLVED
 
 
-def test_solved_by_nothing() -> None:
+def test_a_task_that_is_solved_by_nothing_is_refused() -> None:
     class Generous(StockroomEpisode):
         def score(self) -> float:
             return 1.0
@@ -176,8 +175,8 @@ def test_solved_by_nothing() -> None:
     assert reason(TASK, environment=changed(Generous)) == Reason.SOLVED_BY_NOTHING
 
 
-def test_solved_by_ending_at_once() -> None:
-    """On the desk silence is no end, but `done` is: lookups that nothing is done with leave the goal as it is at the start."""
+def test_a_task_that_is_solved_by_ending_at_once_is_refused() -> None:
+    """On the desk an empty text does not end the episode, but `done` does. This task only looks things up, so the start is the goal."""
     desk = Desk(DeskOptions(train=1))
     lookups = (Action("mail.sender", {"thread": "press", "as": "email"}), Action("notes.place", {"note": "idea", "as": "city"}))
     idle = Task("idle", "desk", "Look who wrote to the press", "", (*lookups, Action("done")), {"seed": 3})
@@ -193,7 +192,7 @@ def test_an_endless_episode_is_bounded() -> None:
     assert reason(TASK, environment=changed(Endless)) == "accepted"
 
 
-def test_solved_by_the_solution_without_its_last_call() -> None:
+def test_a_task_that_is_solved_without_its_last_call_is_refused() -> None:
     class Early(StockroomEpisode):
         def score(self) -> float:
             return float(self._calls >= 1)
@@ -202,7 +201,7 @@ def test_solved_by_the_solution_without_its_last_call() -> None:
     assert verdict.reason == Reason.SOLVED_BY_WRONG and "without stock.add" in verdict.detail
 
 
-def test_solved_with_another_argument() -> None:
+def test_a_task_that_is_solved_with_another_argument_is_refused() -> None:
     class Careless(StockroomEpisode):
         def score(self) -> float:
             return float(self._world.digest() != World(TASK.payload["world"]).digest())
@@ -211,7 +210,7 @@ def test_solved_with_another_argument() -> None:
     assert verdict.reason == Reason.SOLVED_BY_WRONG and "other arguments" in verdict.detail
 
 
-def test_solved_by_the_parents_solution() -> None:
+def test_a_task_that_its_parents_solution_solves_is_refused() -> None:
     find, add = TASK.solution
     more = attrs.evolve(add, arguments={**add.arguments, "amount": add.arguments["amount"] + 1})
     child = attrs.evolve(TASK, id="child", query="Restock it twice", solution=(find, more), origin=Origin("x", 1, None, (TASK.id,)))
@@ -226,7 +225,7 @@ def test_solved_by_the_parents_solution() -> None:
 
 
 def test_the_solutions_of_all_parents_must_fail() -> None:
-    """Doing what the second parent asks for is enough here."""
+    """The scorer also accepts what the second parent asks for."""
     find, add = TASK.solution
     first, second = (attrs.evolve(add, arguments={**add.arguments, "amount": add.arguments["amount"] + n}) for n in (1, 2))
     other = attrs.evolve(TASK, id="other", query="Restock it thrice", solution=(find, second))
@@ -246,13 +245,13 @@ def test_the_solutions_of_all_parents_must_fail() -> None:
     assert reason(child, [TASK, other], all_parents=True) == "accepted"
 
 
-def test_every_call_must_be_missed_when_all_are_dropped() -> None:
+def test_the_scorer_must_miss_every_call_with_drop_all() -> None:
     verdict = judge(TASK, drop_all=True)  # this scorer looks at the end alone, so it does not miss the lookup
     assert verdict.reason == Reason.DROPPABLE_CALL and "catalog.find, call 1 of 2" in verdict.detail
     assert reason(attrs.evolve(TASK, solution=TASK.solution[1:]), drop_all=True) == "accepted"
 
 
-def test_every_literal_must_come_from_somewhere() -> None:
+def test_every_literal_needs_a_source_with_grounding() -> None:
     assert {reason(task, grounding=True) for task in ROOM.tasks("train")} == {"accepted"}
     blind = attrs.evolve(TASK, solution=TASK.solution[1:])
     assert reason(blind) == "accepted"
@@ -270,7 +269,7 @@ def test_an_exception_of_the_environment_is_never_an_acceptance(method: str) -> 
     assert (verdict.accepted, verdict.reason) == (False, Reason.ENVIRONMENT_ERROR) and "the service is down" in verdict.detail
 
 
-def test_a_held_out_task_that_cannot_be_compared_stops_the_door_until_it_can() -> None:
+def test_nothing_is_accepted_until_every_held_out_task_can_be_compared() -> None:
     down = [True]
 
     class Flaky(Stockroom):
@@ -279,11 +278,11 @@ def test_a_held_out_task_that_cannot_be_compared_stops_the_door_until_it_can() -
                 raise InfrastructureFault("the service is down")
             return super().keys(task)
 
-    door, room = Execution(ExecutionOptions()), Flaky(StockroomOptions())
+    execution, room = Execution(ExecutionOptions()), Flaky(StockroomOptions())
     held_out = room.tasks("test")
-    assert door.validate(CandidateTask(TASK), room, EMPTY, held_out).reason == Reason.ENVIRONMENT_ERROR
+    assert execution.validate(CandidateTask(TASK), room, EMPTY, held_out).reason == Reason.ENVIRONMENT_ERROR
     down[0] = False
-    assert door.validate(CandidateTask(TASK), room, EMPTY, held_out).accepted
+    assert execution.validate(CandidateTask(TASK), room, EMPTY, held_out).accepted
 
 
 def test_known_tasks_are_indexed_once() -> None:
@@ -295,25 +294,27 @@ def test_known_tasks_are_indexed_once() -> None:
             return super().keys(task)
 
     room = Counting(StockroomOptions(train=40, test=20))
-    door, tasks, pool = Execution(ExecutionOptions()), room.tasks("train"), TaskPool(())
+    execution, tasks, pool = Execution(ExecutionOptions()), room.tasks("train"), TaskPool(())
     for task in tasks:
-        assert door.validate(CandidateTask(task), room, pool, room.tasks("test")).accepted
+        assert execution.validate(CandidateTask(task), room, pool, room.tasks("test")).accepted
         pool = pool.with_tasks([task])
     # Each candidate is asked about once as a candidate and once as a member of the pool; each held-out task once.
     assert len(asked) == 40 + 39 + 20
 
 
 def test_the_index_follows_a_pool_that_shrinks_or_changes() -> None:
-    door = Execution(ExecutionOptions())
+    execution = Execution(ExecutionOptions())
     again = CandidateTask(attrs.evolve(TASK, id="again"))
     other = ROOM.tasks("train")[-1]
-    assert not door.validate(again, ROOM, TaskPool((TASK,)), ()).accepted
-    assert door.validate(again, ROOM, TaskPool((other,)), ()).accepted
-    assert door.validate(again, ROOM, EMPTY, ()).accepted
-    assert not door.validate(again, ROOM, TaskPool((other, TASK)), ()).accepted
+    assert not execution.validate(again, ROOM, TaskPool((TASK,)), ()).accepted
+    assert execution.validate(again, ROOM, TaskPool((other,)), ()).accepted
+    assert execution.validate(again, ROOM, EMPTY, ()).accepted
+    assert not execution.validate(again, ROOM, TaskPool((other, TASK)), ()).accepted
 
 
-def test_every_reason_has_a_test() -> None:
+def test_every_reason_of_a_validator_has_a_test() -> None:
+    """Reasons from UNREADABLE on come from a teacher's replies."""
     text = "".join(file.read_text() for file in Path(__file__).parent.glob("test_*.py"))
-    assert [name for name in Reason.__members__ if f"Reason.{name}" not in text] == []
-    assert json.dumps(list(Reason))
+    names = list(Reason.__members__)
+    assert [name for name in names[: names.index("UNREADABLE")] if f"Reason.{name}" not in text] == []
+    assert json.loads(json.dumps(list(Reason))) == list(Reason)

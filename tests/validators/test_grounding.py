@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevolve import Action, Description, Observation, Step, Task, Tool
-from coevolve.plugins.validators.grounding import Said, ungrounded
+from coevolve.plugins.validators.grounding import SpokenText, ungrounded_literal
 from coevolve.testing import make_task
 
 PROPERTIES = {
@@ -18,7 +18,7 @@ TOOL = Tool("f", "Do it as standard.", {"type": "object", "properties": PROPERTI
 
 
 class Played:
-    """An environment with one tool; each completion is one call, the third turn's user message comes after the second call."""
+    """An environment with one tool. Each completion is one call; a second user message comes after the second call."""
 
     def describe(self) -> Description:
         return Description((TOOL,))
@@ -50,7 +50,7 @@ class Playing:
 
 def missing(*calls: dict[str, Any]) -> str | None:
     environment: Any = Played()
-    return ungrounded(environment, make_task(solution=[Action("f", call) for call in calls]), 10)
+    return ungrounded_literal(environment, make_task(solution=[Action("f", call) for call in calls]), 10)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def missing(*calls: dict[str, Any]) -> str | None:
         {"code": "standard"},
     ],
 )
-def test_grounded(call: dict[str, Any]) -> None:
+def test_a_literal_of_the_user_or_the_document_is_grounded(call: dict[str, Any]) -> None:
     assert missing(call) is None
 
 
@@ -90,25 +90,25 @@ def test_grounded(call: dict[str, Any]) -> None:
         ({"code": "found-0"}, "code 'found-0'"),
     ],
 )
-def test_ungrounded(call: dict[str, Any], what: str) -> None:
+def test_a_literal_without_a_source_is_named(call: dict[str, Any], what: str) -> None:
     assert missing(call) == f"f: {what} comes from nowhere"
 
 
-def test_what_was_seen_or_said_before_counts_and_not_what_comes_after() -> None:
+def test_only_results_and_messages_before_the_call_count() -> None:
     assert missing({"x": "Rome"}, {"x": "found-0", "y": 3.5}, {"x": "Oslo"}) is None
     assert missing({"x": "Rome"}, {"x": "Oslo"}) == "f: x 'Oslo' comes from nowhere"
     assert missing({"x": "Rome"}, {"x": "Rome"}, {"x": "hidden"}) == "f: x 'hidden' comes from nowhere"
 
 
 @given(before=st.text(), value=st.text(st.characters(categories=("L", "N")), min_size=1), after=st.text())
-def test_a_word_that_was_said_is_held(before: str, value: str, after: str) -> None:
-    said = Said()
-    said.add(f"{before} {value} {after}")
-    assert said.holds(value)
+def test_a_word_of_the_text_is_found(before: str, value: str, after: str) -> None:
+    read = SpokenText()
+    read.add(f"{before} {value} {after}")
+    assert read.contains(value)
 
 
 @given(value=st.integers(0, 10**9) | st.decimals(0, 10**6, places=2, allow_nan=False).map(float))
-def test_a_number_is_held_in_any_notation(value: float) -> None:
-    said = Said()
-    said.add(f"pay {value:,} now")
-    assert said.holds(value) and said.holds(float(value)) and not said.holds(value + 1)
+def test_a_number_is_found_in_any_notation(value: float) -> None:
+    read = SpokenText()
+    read.add(f"pay {value:,} now")
+    assert read.contains(value) and read.contains(float(value)) and not read.contains(value + 1)

@@ -1,4 +1,4 @@
-"""Solutions without useless calls, on the stockroom, the desk and BFCL."""
+"""The validator "minimal" on the stockroom, the desk and BFCL."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coevolve import Action, CandidateTask, InfrastructureFault, Step, Task, TaskPool, Verdict
+from coevolve import Action, CandidateTask, InfrastructureFault, Reason, Step, Task, TaskPool, Verdict
 from coevolve.environments.bfcl import assets
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.environments.bfcl.release import DEFAULT, RELEASES
 from coevolve.environments.desk import Desk, DeskOptions
-from coevolve.environments.desk.composing import plan_of
+from coevolve.environments.desk.compose import plan_of
 from coevolve.environments.desk.wording import solve
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
 from coevolve.plugins.validators.minimal import Minimal, MinimalOptions
-from coevolve.plugins.validators.reasons import Reason
 from coevolve.testing import Stockroom, StockroomOptions, replay
 
 DESK, ROOM = Desk(DeskOptions(test=40)), Stockroom(StockroomOptions())
@@ -43,7 +42,7 @@ def lookup(number: int) -> Action:
 
 
 def padded(task: Task, extra: Sequence[tuple[int, Action]]) -> Task:
-    """The task with more calls, each put in at a place of the solution."""
+    """The task with extra calls inserted into its solution."""
     solution = list(task.solution)
     for place, action in extra:
         solution.insert(min(place, len(solution) - 1), action)
@@ -67,28 +66,28 @@ def test_useless_lookups_go_and_nothing_else_does(task: Task, extra: list[tuple[
     verdict = minimise(long)
     taken = {value for action in task.solution for value in action.arguments.values()}
     if any(step.result in taken for step in played(long) if step.action not in task.solution):
-        return  # a later call takes the value that a useless lookup shows by chance: it stays, or the desk words it otherwise
+        return  # by chance a later call takes the value of a useless lookup: the lookup stays, or the desk words the task in another way
     assert verdict.task is not None and verdict.task.solution == task.solution
     assert replay(DESK, verdict.task)[1] == 1.0
     assert (verdict.task.id, verdict.task.query, verdict.task.origin) == (long.id, long.query, long.origin)
 
 
-def test_the_same_lookup_twice_is_once_too_often() -> None:
+def test_a_repeated_lookup_is_removed() -> None:
     long = padded(CHAIN, [(1, CHAIN.solution[0])])
     verdict = minimise(long)
     assert verdict.task is not None and verdict.task.solution == CHAIN.solution
     assert verdict.detail == "4 of 5 calls do"
 
 
-def test_a_mode_that_stands_in_a_result_by_chance_keeps_nothing() -> None:
-    """ "SKU-510" holds the word "sku", which is a form to ask for and no value that was looked up."""
+def test_a_mode_that_occurs_in_a_result_does_not_keep_the_lookup() -> None:
+    """ "SKU-510" holds the word "sku", which is a form to ask for, not a value that was looked up."""
     asks = next(task for task in DESK.tasks("train") if task.solution[0].arguments.get("as") == "sku")
     verdict = minimise(padded(asks, [(0, lookup(0))]))
     assert verdict.task is not None and verdict.task.solution == asks.solution
 
 
 def test_lookups_stay_whose_value_a_later_call_takes() -> None:
-    """The scorer sees the end alone: it would accept the last call with a guessed value."""
+    """The scorer sees only the end state, so it would accept the last call with a guessed value."""
     guessed = attrs.evolve(CHAIN, solution=CHAIN.solution[2:])
     with DESK.open(CHAIN) as episode:
         for text in DESK.script(guessed.solution):
@@ -103,7 +102,7 @@ def test_the_lookup_behind_an_answer_stays() -> None:
     assert verdict.task is not None and verdict.task.solution == ANSWER.solution
 
 
-def test_a_lookup_may_go_when_the_request_says_the_value() -> None:
+def test_a_lookup_is_removed_when_the_request_holds_the_value() -> None:
     value = CHAIN.solution[2].arguments
     said = attrs.evolve(CHAIN, query=f"{CHAIN.query} It is {' '.join(map(str, value.values()))}.")
     verdict = minimise(said)
@@ -123,7 +122,7 @@ def test_a_solution_that_does_not_execute_is_refused() -> None:
     assert minimise(endless).reason == Reason.CALL_FAILED
 
 
-def test_what_others_refuse_passes_unchanged() -> None:
+def test_a_task_that_other_validators_refuse_passes_unchanged() -> None:
     assert minimise(attrs.evolve(CHAIN, solution=())).accepted
 
     class Strict(Stockroom):
@@ -168,20 +167,20 @@ def test_replays_are_bounded() -> None:
     assert verdict.accepted and Counting.opened <= 1 + 2 + 2
 
 
-def test_the_shorter_task_is_what_the_next_door_judges() -> None:
-    """A held-out request of another world, with a useless lookup put in, has another family of tools; without it, it is known again."""
+def test_the_next_validator_judges_the_shorter_task() -> None:
+    """With a useless lookup, a held-out request in another world has another family of tools; without the lookup it is recognised."""
     held_out = DESK.tasks("test")
     known = next(task for task in held_out if len(task.solution) == 4)
     solution = (lookup(0), *solve(plan_of(played(known)), 7))
     long = Task("long", "desk", "Something quite different", "", solution, {"seed": 7})
-    door = Execution(ExecutionOptions())
-    assert door.validate(CandidateTask(long), DESK, TaskPool(()), held_out).accepted
+    execution = Execution(ExecutionOptions())
+    assert execution.validate(CandidateTask(long), DESK, TaskPool(()), held_out).accepted
     shorter = minimise(long).task
     assert shorter is not None and shorter.solution == solution[1:]
-    assert door.validate(CandidateTask(shorter), DESK, TaskPool(()), held_out).reason == Reason.HELD_OUT_FAMILY
+    assert execution.validate(CandidateTask(shorter), DESK, TaskPool(()), held_out).reason == Reason.HELD_OUT_FAMILY
 
 
-def test_a_scorer_that_demands_each_result_lets_nothing_go() -> None:
+def test_every_call_stays_when_the_scorer_demands_each_result() -> None:
     assets.ensure(RELEASES[DEFAULT])
     bfcl = Bfcl(BfclOptions())
     for task in bfcl.tasks("train")[:40]:

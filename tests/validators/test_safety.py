@@ -7,7 +7,7 @@ import pytest
 from attrs import define, field
 from rude_server import Reply, RudeServer
 
-from coevolve import CandidateTask, NeedsJournal, Origin, TaskPool, TeacherCall, Unsent, UserError, Verdict
+from coevolve import CandidateTask, NeedsServices, Origin, Reason, TaskPool, TeacherCall, Unsent, UserError, Verdict
 from coevolve.core.record.store import Store
 from coevolve.core.record.teacher_calls import StoreJournal
 from coevolve.core.registry import load_plugins
@@ -15,9 +15,8 @@ from coevolve.core.settings.config import load_config
 from coevolve.endpoint import waiting
 from coevolve.plugins.validators import moderation
 from coevolve.plugins.validators.moderation import ModerationOptions
-from coevolve.plugins.validators.reasons import Reason
 from coevolve.plugins.validators.safety import Safety, SafetyOptions
-from coevolve.testing import Stockroom, StockroomOptions
+from coevolve.testing import Stockroom, StockroomOptions, make_services
 
 pytestmark = pytest.mark.usefixtures("no_proxy", "no_waiting")
 ROOM = Stockroom(StockroomOptions())
@@ -28,7 +27,7 @@ FLAGGED = {"results": [{"flagged": True, "categories": {"violence": True, "hate"
 
 @pytest.fixture
 def endpoint(rude: RudeServer) -> RudeServer:
-    """Finds everything clean, until a test says otherwise."""
+    """An endpoint that flags nothing, unless a test scripts other answers."""
     rude.script(moderation_of(CLEAN))
     return rude
 
@@ -38,7 +37,7 @@ def moderation_of(body: Any) -> Reply:
 
 
 @define
-class Notes:
+class MemoryJournal:
     """A journal in memory."""
 
     kept: list[TeacherCall] = field(factory=list)
@@ -63,12 +62,12 @@ def judge(made: Safety, query: str = TASK.query) -> Verdict:
 
 def asking(base_url: str, journal: Any, **options: Any) -> Safety:
     made = Safety(SafetyOptions(moderation=ModerationOptions(base_url=base_url, **options)))
-    assert isinstance(made, NeedsJournal)
-    made.bind_journal(journal)
+    assert isinstance(made, NeedsServices)
+    made.bind_services(make_services(journal=journal))
     return made
 
 
-def test_it_is_a_validator_that_accepts_what_asks_for_no_harm() -> None:
+def test_requests_without_harm_are_accepted() -> None:
     assert {judge(Safety(SafetyOptions()), task.query).reason for task in ROOM.tasks("train")} == {"accepted"}
 
 
@@ -80,7 +79,7 @@ def test_a_harmful_query_or_intent_is_refused() -> None:
     assert made.validate(CandidateTask(hidden), ROOM, TaskPool(()), ()).reason == Reason.HARMFUL
 
 
-def test_patterns_of_a_configuration(tmp_path: Path) -> None:
+def test_a_configuration_adds_patterns(tmp_path: Path) -> None:
     registry, names = load_plugins(), 'validators.names=["safety","execution"]'
     config = load_config(registry, "desk", sets=[names, r"validators.safety.patterns=['\boffshore\b']", "validators.safety.defaults=false"])
     made = Safety(config.validators[0].options)
@@ -93,63 +92,63 @@ def test_patterns_of_a_configuration(tmp_path: Path) -> None:
 
 
 def test_a_moderation_endpoint_is_asked_about_what_no_pattern_refuses(endpoint: RudeServer) -> None:
-    notes = Notes()
-    made = asking(endpoint.base_url, notes)
+    journal = MemoryJournal()
+    made = asking(endpoint.base_url, journal)
     assert judge(made).accepted
     assert judge(made, "Help me kill my boss").reason == Reason.HARMFUL
     endpoint.script(moderation_of(FLAGGED))
     verdict = judge(made, "Something that only a model can read")
     assert (verdict.accepted, verdict.reason, verdict.detail) == (False, Reason.HARMFUL, "moderation: illicit, violence")
     assert [asked["input"] for asked in endpoint.requests] == [TASK.query, f"Something that only a model can read\n\n{TASK.intent}"]
-    assert [(call.key, call.purpose, call.reply) for call in notes.kept] == [
+    assert [(call.key, call.purpose, call.reply) for call in journal.kept] == [
         (f"20/moderate/task {TASK.query}", "moderate", "[]"),
         ("20/moderate/task Something that only a model can read", "moderate", '["illicit", "violence"]'),
     ]
 
 
 def test_failures_are_tried_again_a_bounded_number_of_times(endpoint: RudeServer, no_waiting: Any) -> None:
-    notes = Notes()
+    journal = MemoryJournal()
     busy = Reply(status=429, headers={"Retry-After": "7"})
     endpoint.script(busy, Reply(status=503), Reply(raw="<html>"), moderation_of(CLEAN))
-    assert judge(asking(endpoint.base_url, notes)).accepted
+    assert judge(asking(endpoint.base_url, journal)).accepted
     assert 7.0 <= no_waiting.slept[0] <= 8.0 and len(no_waiting.slept) == 3 and max(no_waiting.slept) <= waiting.LONGEST
-    assert [call.fault is None for call in notes.kept] == [False, False, False, True]
+    assert [call.fault is None for call in journal.kept] == [False, False, False, True]
     endpoint.script(Reply(status=500))
     endpoint.requests.clear()
-    verdict = judge(asking(endpoint.base_url, Notes(), retries=2))
+    verdict = judge(asking(endpoint.base_url, MemoryJournal(), retries=2))
     assert (verdict.accepted, verdict.reason) == (False, Reason.ENVIRONMENT_ERROR) and "HTTP 500" in verdict.detail
     assert len(endpoint.requests) == 3
 
 
-def test_what_no_retry_helps_is_asked_once(endpoint: RudeServer, no_waiting: Any) -> None:
+def test_a_failure_that_a_retry_cannot_mend_is_asked_once(endpoint: RudeServer, no_waiting: Any) -> None:
     endpoint.script(Reply(status=401, raw="{}"))
-    notes = Notes()
-    assert judge(asking(endpoint.base_url, notes)).reason == Reason.ENVIRONMENT_ERROR
+    journal = MemoryJournal()
+    assert judge(asking(endpoint.base_url, journal)).reason == Reason.ENVIRONMENT_ERROR
     assert (len(endpoint.requests), no_waiting.slept) == (1, [])
-    (told,) = notes.told
+    (told,) = journal.told
     assert told.startswith("the moderation endpoint did not answer: HTTP 401") and endpoint.base_url in told and "OPENAI_API_KEY" in told
 
 
-def test_open_or_closed_when_nobody_answers() -> None:
+def test_without_an_answer_the_filter_refuses_unless_it_fails_open() -> None:
     nobody = "http://127.0.0.1:1/v1"
-    assert judge(asking(nobody, Notes())).reason == Reason.ENVIRONMENT_ERROR
-    verdict = judge(asking(nobody, Notes(), fail_closed=False))
+    assert judge(asking(nobody, MemoryJournal())).reason == Reason.ENVIRONMENT_ERROR
+    verdict = judge(asking(nobody, MemoryJournal(), fail_closed=False))
     assert verdict.accepted and verdict.detail.startswith("not moderated: the connection failed")
 
 
 @pytest.mark.parametrize("manner", [{"trickle": 0.01}, {"endless": True}, {"drop": "half"}])
-def test_an_answer_that_does_not_end_is_given_up(endpoint: RudeServer, manner: dict[str, Any]) -> None:
+def test_an_answer_that_does_not_end_is_abandoned(endpoint: RudeServer, manner: dict[str, Any]) -> None:
     endpoint.script(Reply(raw=json.dumps(CLEAN), **manner))
-    verdict = judge(asking(endpoint.base_url, Notes(), timeout=0.3, retries=0))
+    verdict = judge(asking(endpoint.base_url, MemoryJournal(), timeout=0.3, retries=0))
     assert verdict.reason == Reason.ENVIRONMENT_ERROR
 
 
 @pytest.mark.parametrize(
     "body", [{}, {"results": []}, {"results": [{}]}, {"results": [{"flagged": "no"}]}, {"results": 3}, [], None, b"\xff"]
 )
-def test_an_answer_that_is_no_moderation_accepts_nothing(body: Any, endpoint: RudeServer) -> None:
+def test_an_answer_that_is_not_a_moderation_result_accepts_nothing(body: Any, endpoint: RudeServer) -> None:
     endpoint.script(moderation_of(body))
-    assert judge(asking(endpoint.base_url, Notes(), retries=1)).reason == Reason.ENVIRONMENT_ERROR
+    assert judge(asking(endpoint.base_url, MemoryJournal(), retries=1)).reason == Reason.ENVIRONMENT_ERROR
     assert len(endpoint.requests) == 2
 
 
@@ -159,16 +158,16 @@ def test_a_flag_without_a_category_is_a_flag() -> None:
 
 def test_the_key_goes_to_the_endpoint_and_nowhere_else(endpoint: RudeServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "sk-secret-1234")
-    notes = Notes()
-    assert judge(asking(endpoint.base_url, notes, api_key_env="MY_KEY")).accepted
+    journal = MemoryJournal()
+    assert judge(asking(endpoint.base_url, journal, api_key_env="MY_KEY")).accepted
     endpoint.script(Reply(status=400, raw=json.dumps({"error": {"message": "sk-secret-1234 is no key"}})))
-    assert not judge(asking(endpoint.base_url, notes, api_key_env="MY_KEY"), "Another").accepted
+    assert not judge(asking(endpoint.base_url, journal, api_key_env="MY_KEY"), "Another").accepted
     assert [headers["authorization"] for headers in endpoint.headers] == ["Bearer sk-secret-1234"] * 2
     assert set(endpoint.paths) == {"/v1/moderations"}
-    assert "sk-secret" not in repr(notes)
+    assert "sk-secret" not in repr(journal)
 
 
-def test_without_a_key_no_remote_endpoint_is_asked_and_a_replay_says_the_same(tmp_path: Path) -> None:
+def test_a_remote_endpoint_is_not_asked_without_a_key_and_a_replay_agrees(tmp_path: Path) -> None:
     (tmp_path / "first").mkdir()
     (tmp_path / "second").mkdir()
     first = Store(tmp_path / "first" / "run.sqlite", create=True)
@@ -192,7 +191,7 @@ def test_an_address_that_holds_a_secret_is_refused_and_not_repeated(secret: str)
     assert "sk-secret" not in str(caught.value)
 
 
-def test_a_replay_asks_nobody(endpoint: RudeServer, tmp_path: Path) -> None:
+def test_a_replay_sends_no_request(endpoint: RudeServer, tmp_path: Path) -> None:
     (tmp_path / "first").mkdir()
     (tmp_path / "second").mkdir()
     endpoint.script(Reply(status=503), moderation_of(FLAGGED), Reply(status=500))
@@ -213,7 +212,7 @@ def test_a_replay_asks_nobody(endpoint: RudeServer, tmp_path: Path) -> None:
 
 
 def test_asking_without_a_journal_is_refused(endpoint: RudeServer) -> None:
-    with pytest.raises(UserError, match="needs bind_journal"):
+    with pytest.raises(UserError, match="needs bind_services"):
         judge(Safety(SafetyOptions(moderation=ModerationOptions(base_url=endpoint.base_url))))
 
 

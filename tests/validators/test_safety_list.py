@@ -1,4 +1,4 @@
-"""The list of patterns: each kind refuses what it names, and lets everyday requests with the same words pass."""
+"""The list of harm patterns: each kind refuses its examples, and everyday requests with the same words pass."""
 
 import pytest
 from hypothesis import given
@@ -113,12 +113,12 @@ def test_everyday_requests_pass(text: str) -> None:
     assert LIST.find(text) is None
 
 
-def test_disguises() -> None:
+def test_invisible_characters_and_wide_letters_do_not_hide_harm() -> None:
     assert LIST.find("H\u200bow  to BUILD\n a \uff42\uff4f\uff4d\uff42") is not None
     assert plain("\uff21  b\u200b\nC") == "a b c"
 
 
-def test_without_the_list_and_with_patterns_of_ones_own() -> None:
+def test_own_patterns_replace_the_list() -> None:
     assert Patterns(False).find("Help me kill my boss") is None
     assert Patterns(False, [r"\boffshore\b"]).find("Wire it to the Offshore account") == "pattern: 'offshore'"
 
@@ -130,6 +130,6 @@ def test_any_text_is_read(text: str) -> None:
 
 
 def test_a_long_text_of_one_word_is_read_in_no_time() -> None:
-    """Bounded repetition only: no text makes the patterns backtrack for ever (the test's own deadline would end it)."""
+    """The patterns repeat within bounds only, so that no text makes them backtrack for long (the test's deadline would end it)."""
     for word in ("kill the ", "make ", "child ", "a", "sex "):
         assert LIST.find(word * 5_000) is None

@@ -10,7 +10,7 @@ QUERY = "Please mail the report of March 3 to Ana and delete the draft"
 CONTENT = ["mail", "report", "march", "3", "ana", "delete", "draft"]
 
 
-def test_content_words() -> None:
+def test_fillers_are_not_content_words() -> None:
     assert list(text_of(QUERY).content) == CONTENT
 
 
@@ -22,7 +22,7 @@ def test_content_words() -> None:
         "Mail report of March 3 to Ana; delete draft",
     ],
 )
-def test_near(other: str) -> None:
+def test_courtesy_case_and_punctuation_do_not_matter(other: str) -> None:
     assert text_of(other).content == text_of(QUERY).content
     assert nearest(text_of(other), [text_of(QUERY)], 75) is not None
 
@@ -41,7 +41,7 @@ def test_one_word_of_content_makes_another_task(other: str) -> None:
     assert text_of(other).bag != text_of(QUERY).bag
 
 
-def test_order_tells_texts_apart_but_bags_are_equal() -> None:
+def test_another_order_of_words_gives_another_text_with_the_same_bag() -> None:
     there, back = text_of("Move 5 to savings, then rent"), text_of("Move 5 to rent, then savings")
     assert there.content != back.content and there.bag == back.bag
 

@@ -2,16 +2,15 @@ from typing import Any
 
 import pytest
 
-from coevolve import CandidateTask, NeedsPolicy, RolloutGroup, Task, TaskPool, UserError, hookimpl
+from coevolve import CandidateTask, NeedsServices, Reason, RolloutGroup, Task, TaskPool, UserError
 from coevolve.core.record.timing import Clock
-from coevolve.core.registry import Registry, load_plugins
+from coevolve.core.registry import Registry
 from coevolve.core.rollouts.policy_attempts import PolicyAttempts
 from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.core.run.build import build
-from coevolve.core.settings.config import Config, load_config
 from coevolve.core.workers.remote_environment import placed_environment
 from coevolve.plugins.validators.solvable import Solvable, SolvableOptions
-from coevolve.testing import Stockroom, StockroomOptions, TabularPolicy, TabularTrainer, make_group
+from coevolve.testing import SmallRuns, Stockroom, StockroomOptions, TabularPolicy, TabularTrainer, make_group, make_services
 from coevolve.testing.learner import skills
 
 ROOM = Stockroom(StockroomOptions())
@@ -19,34 +18,17 @@ TASK = next(task for task in ROOM.tasks("train") if len(task.solution) > 2)
 POOL = TaskPool(())
 
 
+RUNS = SmallRuns(sets=('validators.names=["solvable"]',))
+
+
 @pytest.fixture(scope="module")
 def registry() -> Registry:
-    class Offers:
-        __name__ = "room"
-
-        @hookimpl
-        def coevolve_environments(self) -> list[Any]:
-            return [Stockroom]
-
-        @hookimpl
-        def coevolve_policies(self) -> list[Any]:
-            return [TabularPolicy]
-
-        @hookimpl
-        def coevolve_trainers(self) -> list[Any]:
-            return [TabularTrainer]
-
-    return load_plugins(only=["coevolve.*", "room"], extra=[Offers()])
-
-
-def settings(registry: Registry, *more: str) -> Config:
-    chosen = ["environment.name=stockroom", "policy.name=tabular", "trainer.name=tabular", 'validators.names=["solvable"]']
-    return load_config(registry, "desk", sets=[*chosen, *more])
+    return RUNS.registry()
 
 
 def built(registry: Registry, tmp_path: Any, *more: str) -> Any:
-    """The loop's parts, as a run makes them."""
-    config = settings(registry, *more)
+    """The loop's components, as a run builds them."""
+    config = RUNS.config(registry, *more)
     with placed_environment(config, registry) as environment:
         return build(config, registry, tmp_path, Clock(), environment).keywords
 
@@ -60,60 +42,60 @@ def scored(*scores: float | None, **options: Any) -> Any:
         asked.append((task, count, temperature))
         return make_group(task, scores)
 
-    made.bind_attempts(attempts)
+    made.bind_services(make_services(attempts=attempts))
     verdict = made.validate(CandidateTask(TASK), ROOM, POOL, ())
     assert asked == [(TASK, len(scores), made.options.temperature)]
     return verdict
 
 
 def test_one_success_is_enough_unless_more_are_needed() -> None:
-    assert isinstance(Solvable(SolvableOptions()), NeedsPolicy)
-    assert (scored(0.0, 0.5, 0.0).accepted, scored(0.0, 0.49).reason) == (True, "not_solvable")
-    assert scored(1.0, 0.0, needed=2).reason == "not_solvable"
+    assert isinstance(Solvable(SolvableOptions()), NeedsServices)
+    assert (scored(0.0, 0.5, 0.0).accepted, scored(0.0, 0.49).reason) == (True, Reason.NOT_SOLVABLE)
+    assert scored(1.0, 0.0, needed=2).reason == Reason.NOT_SOLVABLE
     assert scored(1.0, 1.0, needed=2).detail == "2 of 2 attempts solved it"
 
 
 def test_attempts_that_break_off_prove_nothing() -> None:
     verdict = scored(None, 0.0)
-    assert (verdict.accepted, verdict.reason) == (False, "environment_error") and "the service is down" in verdict.detail
+    assert (verdict.accepted, verdict.reason) == (False, Reason.ENVIRONMENT_ERROR) and "the service is down" in verdict.detail
     assert scored(None, 1.0).accepted
 
 
-def test_what_does_not_fit_is_told() -> None:
+def test_options_that_contradict_each_other_are_refused() -> None:
     with pytest.raises(UserError, match="needed is 5, above the 4 attempts"):
         Solvable(SolvableOptions(needed=5))
     with pytest.raises(UserError, match=r"set validators\.solvable\.policy too"):
         Solvable(SolvableOptions(settings={"weak": -9}))
-    with pytest.raises(UserError, match="needs bind_attempts"):
+    with pytest.raises(UserError, match="needs bind_services"):
         Solvable(SolvableOptions()).validate(CandidateTask(TASK), ROOM, POOL, ())
 
 
 def test_the_policy_in_training_tries_as_it_is_now(registry: Registry, tmp_path: Any) -> None:
     parts = built(registry, tmp_path, "policy.strong=30", "policy.weak=-30")
-    (door,), table = parts["validators"], parts["trainer"].policy().table
-    verdicts = {task.id: door.validate(CandidateTask(task), ROOM, POOL, ()) for task in ROOM.tasks("train")}
+    (solvable,), table = parts["validators"], parts["trainer"].policy().table
+    verdicts = {task.id: solvable.validate(CandidateTask(task), ROOM, POOL, ()) for task in ROOM.tasks("train")}
     lost = [task for task in ROOM.tasks("train") if not verdicts[task.id].accepted]
     assert lost and len(lost) < len(verdicts)
-    assert {verdicts[task.id].reason for task in lost} == {"not_solvable"}
+    assert {verdicts[task.id].reason for task in lost} == {Reason.NOT_SOLVABLE}
     table.update({skill: 30.0 for skill in skills(lost[0]) if skill})
-    assert door.validate(CandidateTask(lost[0]), ROOM, POOL, ()).accepted
+    assert solvable.validate(CandidateTask(lost[0]), ROOM, POOL, ()).accepted
 
 
 def test_another_policy_by_name(registry: Registry, tmp_path: Any) -> None:
-    """A played solution solves what its task asks for, and nothing else."""
-    (door,) = built(registry, tmp_path, "policy.weak=-30", "policy.strong=-30", "validators.solvable.policy=scripted")["validators"]
-    assert door.validate(CandidateTask(TASK), ROOM, POOL, ()).detail == "4 of 4 attempts solved it"
+    """The policy "scripted" plays the solution, so it solves every task; a weak policy solves none."""
+    (solvable,) = built(registry, tmp_path, "policy.weak=-30", "policy.strong=-30", "validators.solvable.policy=scripted")["validators"]
+    assert solvable.validate(CandidateTask(TASK), ROOM, POOL, ()).detail == "4 of 4 attempts solved it"
     with pytest.raises(UserError, match="expected"):
         built(registry, tmp_path, "validators.solvable.policy=scripted", "validators.solvable.settings={source=3}")
     with pytest.raises(UserError, match=r"unknown policy 'scriptde' \(did you mean 'scripted'\?\)"):
         built(registry, tmp_path, "validators.solvable.policy=scriptde")
     weak = ["validators.solvable.policy=tabular", "validators.solvable.settings={weak=-30, strong=-30}"]
-    (door,) = built(registry, tmp_path, *weak)["validators"]
-    assert door.validate(CandidateTask(TASK), ROOM, POOL, ()).reason == "not_solvable"
+    (solvable,) = built(registry, tmp_path, *weak)["validators"]
+    assert solvable.validate(CandidateTask(TASK), ROOM, POOL, ()).reason == Reason.NOT_SOLVABLE
 
 
 def test_attempts_are_fresh_and_repeat_for_one_seed(registry: Registry) -> None:
-    config = settings(registry)
+    config = RUNS.config(registry)
     runner, trainer = RolloutRunner(ROOM, RolloutLimits(20, 5.0, 1), Clock()), TabularTrainer(TabularTrainer.Options())
     try:
         attempts = PolicyAttempts(runner, trainer, config, TabularPolicy(TabularPolicy.Options(strong=0.0, weak=0.0)))

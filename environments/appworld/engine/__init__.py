@@ -1,1 +1,1 @@
-"""What runs beside the AppWorld engine, in its own Python: only the standard library, `appworld` and this folder's modules are imported."""
+"""Code that runs in the AppWorld engine's own Python: it imports only the standard library, `appworld` and this folder's modules."""

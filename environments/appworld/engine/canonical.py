@@ -1,9 +1,9 @@
-"""What an episode changed, in a form that two runs with the same effect share: the canonical diff.
+"""The canonical diff: what an episode changed, in a form that is the same for two runs with the same effect.
 
 For each model: the added rows without their ids, a reference to another new row replaced by that row's own content; of the updated rows
 the fields that changed and their new values; the ids of the removed rows. So the order of insertions does not matter, what was undone is
-no change, and numbers are equal as numbers. Left out, as by the engine's own scorer: the task's row and cards' balances. Left out, as they
-say when or at which draw and not what: `updated_at` of updated rows; the value of a random code.
+not a change, and numbers are equal as numbers. Left out, as by the engine's own scorer: the task's row and cards' balances. Left out
+because they depend on the time or on a random draw: `updated_at` of updated rows; the value of a random code.
 
 This file is also the head of every synthesized task's evaluation.py: it imports nothing but the standard library, and nothing of ours.
 """
@@ -56,7 +56,7 @@ def _rows(apps: Any, name: str) -> Rows:
 
 
 def _names(apps: Any, name: str) -> dict[str, str]:
-    """What `<thing>_id` and `<thing>_ids` refer to in an app: "<thing>" to the model's name."""
+    """The model that `<thing>_id` and `<thing>_ids` refer to in an app, by "<thing>"."""
     from appworld.common.utils import cached_singularize
 
     app = name.split(".")[0]
@@ -153,7 +153,7 @@ class _View:
 
 
 def plain(value: Any) -> Any:
-    """The value with numbers as JSON tells them apart least: 3.0 is 3, and no float has more than six decimals."""
+    """The value as plain JSON, in which equal numbers look the same: 3.0 becomes 3, True becomes 1, floats have at most six decimals."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, float):

@@ -1,8 +1,8 @@
-"""What a world's process may do, enforced by the Linux kernel where it can be, without privileges.
+"""Limits on a world's process that the Linux kernel enforces; they need no privileges.
 
 Three layers: resource limits (memory, core files, open files), Landlock (files outside a list do not exist for it) and a seccomp filter (no
-new process, no program, no signal to another process, no connection). None of them can be undone by the process. A kernel without one
-of them leaves that layer out; `confine` says which are on. The code inside still runs in the same interpreter as the simulated apps.
+new process, no program, no signal to another process, no connection). None of them can be undone by the process. A layer that the
+kernel does not have is skipped; `confine` returns those that are on. The code still runs in the interpreter of the simulated apps.
 """
 
 import ctypes
@@ -44,19 +44,22 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_parent(parent: int) -> None:
-    """SIGKILL this process when `parent`, which forked it, dies; also when that has happened already."""
+    """Have the kernel kill this process when `parent`, which forked it, dies; exit at once if it is dead already."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 
 
 def adopt_orphans() -> None:
-    """Descendants whose parents die become this process's children, so that none can hide."""
+    """Make descendants whose parents die children of this process, so that none can hide."""
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def confine(memory: int, readable: Sequence[str], writable: Sequence[str], kernel: bool = True) -> list[str]:
-    """Limit this process to `memory` more bytes than it has, and to these paths; returns the names of the layers that are on."""
+    """Limit this process to `memory` more bytes of address space than it has now, and to these paths, for good.
+
+    `kernel=False` sets resource limits only. Returns the names of the layers that are on: rlimit, landlock, seccomp.
+    """
     grown = _address_space() + memory
     for what, limit in ((resource.RLIMIT_AS, grown), (resource.RLIMIT_CORE, 0), (resource.RLIMIT_NOFILE, FILES)):
         resource.setrlimit(what, (limit, limit))
@@ -98,7 +101,7 @@ def _allow(add: int, ruleset: int, path: str, access: int) -> None:
     try:
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
-        return  # what is not there need not be allowed
+        return  # a path that does not exist needs no rule
     try:
         if not os.path.isdir(path):
             access &= 0b111 | _TRUNCATE  # the kernel refuses a folder's rights on a file

@@ -1,4 +1,4 @@
-"""Forked processes: how they are made, and how they end for certain, with all that they started."""
+"""Forked processes: how they are started, and how they and all their descendants are ended for certain."""
 
 import contextlib
 import os
@@ -11,17 +11,20 @@ from typing import NoReturn
 from . import confine
 
 ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR", "IPYTHONDIR", "APPWORLD_ROOT", "APPWORLD_CACHE", "COEVOLVE_EXPERIMENT")
-"""All that a forked process finds in its environment."""
+"""The only environment variables of a forked process."""
 
 
 def scrub() -> None:
-    """Forget every variable that is not on the list."""
+    """Remove every environment variable that is not in ENVIRONMENT."""
     for name in set(os.environ) - set(ENVIRONMENT):
         del os.environ[name]
 
 
 def fork(work: Callable[[socket.socket], None]) -> tuple[int, socket.socket]:
-    """Run `work` in a child that has one end of a socket pair and no other descriptor; returns its id and our end."""
+    """Run `work` in a child process; returns its id and a non-blocking socket to it.
+
+    The child has the other end of the socket pair and no other open descriptor.
+    """
     ours, theirs = socket.socketpair()
     parent = os.getpid()
     pid = os.fork()
@@ -53,7 +56,7 @@ def _child(work: Callable[[socket.socket], None], channel: socket.socket, parent
 
 
 def descendants(roots: Iterable[int]) -> dict[int, set[int]]:
-    """For each of `roots` the processes below it, read from /proc; empty sets where there is no /proc."""
+    """For each of `roots` its descendants, read from /proc; empty sets where there is no /proc."""
     children: dict[int, list[int]] = {}
     with contextlib.suppress(OSError):
         for name in os.listdir("/proc"):
@@ -80,7 +83,7 @@ def _parent(pid: int) -> int | None:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Processor time that a process has taken, with that of its children that it waited for; 0 where there is no /proc."""
+    """Processor seconds of a process and of the children that it waited for; 0 where there is no /proc."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
@@ -90,7 +93,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def kill_tree(pid: int) -> None:
-    """Kill a child and everything below it. Stopped first, so that nothing that is being killed forks meanwhile."""
+    """Kill a child and all its descendants. They are stopped first, so that none of them forks in between."""
     for number in (signal.SIGSTOP, signal.SIGKILL):
         for one in (pid, *descendants([pid])[pid]):
             _signal(one, number)

@@ -2,8 +2,8 @@
 
 run/            0700
   socket, lock
-  open/data/    api_docs, base_dbs (links), tasks/<id>/{specs.json, dbs}: what a world may see
-  open/experiments/outputs/<experiment>/: what worlds write
+  open/data/    api_docs, base_dbs (links), tasks/<id>/{specs.json, dbs}: the files that a world may read
+  open/experiments/outputs/<experiment>/: the files that worlds write
   full/data/    the same with every task's ground truth, and synthesized tasks
   full/experiments -> open/experiments
   empty/        the working folder
@@ -17,12 +17,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 YOUNG = 60.0
-"""Seconds in which a folder without a holder of its lock is left alone."""
+"""Age in seconds from which a folder whose lock nobody holds is removed."""
 SHARED = ("api_docs", "base_dbs", "datasets")
 
 
 def sweep(parent: Path) -> None:
-    """Remove the folders of servers that are gone: those whose lock nobody holds."""
+    """Remove the folders of servers that have ended: those whose lock nobody holds."""
     for run in parent.glob("w-*"):
         try:
             if time.time() - run.stat().st_mtime < YOUNG:
@@ -31,7 +31,7 @@ def sweep(parent: Path) -> None:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(run, ignore_errors=True)
         except OSError:
-            continue  # in use, being made, or not ours
+            continue  # in use, not complete yet, or of another user
 
 
 class Roots:
@@ -43,6 +43,7 @@ class Roots:
         self.outputs = self.open / "experiments" / "outputs"
 
     def make(self) -> None:
+        """Create the folders and links; called once."""
         for folder in (self.empty, self.outputs, self.open / "data" / "tasks", self.full / "data" / "tasks", self.run / "home"):
             folder.mkdir(parents=True)
         for root in (self.open, self.full):
@@ -52,38 +53,40 @@ class Roots:
         (self.full / "experiments").symlink_to(self.open / "experiments")
 
     def task(self, task_id: str) -> None:
-        """Have a task of the user's data in both roots. LookupError for one that is not there."""
+        """Add a task of the user's data to both roots, unless it is there. Raises LookupError when the data lacks it."""
         if "/" in task_id or task_id.startswith(".") or not (self.source / "tasks" / task_id / "specs.json").is_file():
             raise LookupError(f"there is no task {task_id!r} in {self.source}")
         full = self.full / "data" / "tasks" / task_id
         if not full.exists():
             full.symlink_to(self.source / "tasks" / task_id)
-        self._show(task_id)
+        self._publish(task_id)
 
     def synthesized(self, task_id: str, write: Callable[[Path], object]) -> None:
-        """Have a synthesized task in both roots; `write` is given the folder of the full root's tasks, when it is not there yet."""
+        """Add a synthesized task to both roots, unless it is there; `write` gets the folder of the full root's tasks to write it."""
         full = self.full / "data" / "tasks" / task_id
         if not full.exists():
             write(full.parent)
-        self._show(task_id)
+        self._publish(task_id)
 
     def holds(self, task_id: str) -> bool:
+        """Whether worlds can open the task already."""
         return (self.open / "data" / "tasks" / task_id).exists()
 
-    def _show(self, task_id: str) -> None:
-        shown, full = self.open / "data" / "tasks" / task_id, self.full / "data" / "tasks" / task_id
-        if not shown.exists():
-            part = shown.with_name(f".{task_id}.{os.getpid()}")
+    def _publish(self, task_id: str) -> None:
+        public, full = self.open / "data" / "tasks" / task_id, self.full / "data" / "tasks" / task_id
+        if not public.exists():
+            part = public.with_name(f".{task_id}.{os.getpid()}")
             part.mkdir()
             shutil.copy(full / "specs.json", part / "specs.json")
             shutil.copytree(full / "dbs", part / "dbs")
-            part.rename(shown)
+            part.rename(public)
 
     def forget(self, experiment: str) -> None:
+        """Remove the files that a world has written."""
         shutil.rmtree(self.outputs / experiment, ignore_errors=True)
 
     def readable(self) -> list[str]:
-        """What a world's process must read: the interpreter, the engine, the databases it starts from, its own root."""
+        """Paths that a world's process must read: system libraries, the databases that it starts from, its own root."""
         return [
             *(str((self.open / "data" / name).resolve()) for name in ("api_docs", "base_dbs")),
             *(str(folder) for folder in (self.open, self.empty, self.run / "home")),

@@ -3,7 +3,7 @@
     server.py RUN SOURCE [--no-kernel]     RUN: a private folder that exists; SOURCE: a folder with the engine's `data`
 
 It serves the Unix socket RUN/socket with the protocol of docs/appworld.md (format: wire.py), and ends when its standard input is closed,
-when the process that started it is gone, or at SIGTERM. Deadlines are kept here, outside the worlds: what is late is killed with SIGKILL.
+when the process that started it is gone, or at SIGTERM. Deadlines are enforced here, outside the worlds, with SIGKILL.
 """
 
 import fcntl
@@ -18,25 +18,27 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from . import confine, family, guard, wire
+from . import code_restrictions, confine, family, wire
+from .client_session import ClientSession
 from .roots import Roots, sweep
-from .session import Session
+from .world import open_world
 
 TICK = 0.25
 """Seconds between looks at deadlines, at the parent, and at stray processes."""
 PROCESSES = 4
-"""Processes that a world may have below it where no kernel filter refuses them; more are a fork bomb."""
+"""Descendants that a world may have when no kernel filter refuses them; more count as a fork bomb."""
 
 
 def warm(roots: Roots) -> str:
-    """Import everything, open and close one world; returns the engine's version. No thread may be left: forks would lose it."""
+    """Import everything, open and close one world; returns the engine's version.
+
+    Raises RuntimeError when a thread is left, which a fork would lose.
+    """
     import appworld
     from appworld.apps import model_lib
     from appworld.environment import AppWorld
 
-    from .world import open_world
-
-    guard.tighten()
+    code_restrictions.tighten()
     tasks = sorted(path.name for path in (roots.source / "tasks").iterdir() if (path / "specs.json").is_file())
     roots.task(tasks[0])
     os.environ["COEVOLVE_EXPERIMENT"] = "warm"
@@ -44,7 +46,7 @@ def warm(roots: Roots) -> str:
         world.execute("print(apis.supervisor.show_active_task())")
     AppWorld.close_all()
     model_lib.CachedDBHandler.reset()
-    # A database connection must not live on in a fork.
+    # A database connection must not be shared with forks.
     model_lib.get_cached_db_engine.cache_clear()
     model_lib.get_direct_cached_sqlite3_connection.cache_clear()
     roots.forget("warm")
@@ -56,18 +58,19 @@ def warm(roots: Roots) -> str:
 
 
 class Server:
-    """The loop: clients, their worlds, deadlines."""
+    """Accepts clients, gives each a session, and enforces deadlines, all in one loop."""
 
     def __init__(self, roots: Roots, kernel: bool, version: str) -> None:
         self.roots, self.kernel, self.version = roots, kernel, version
         self.selector = selectors.DefaultSelector()
-        self.sessions: dict[int, Session] = {}
+        self.sessions: dict[int, ClientSession] = {}
         self.stopping = False
         self.parent = os.getppid()
         self.made = 0
         self.looked = 0.0
 
     def run(self) -> None:
+        """Serve until `stopping` is set, standard input is closed or the parent is gone; then end all sessions."""
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listener.bind(str(self.roots.run / "socket"))
         listener.listen(512)
@@ -93,14 +96,14 @@ class Server:
         try:
             client, _ = listener.accept()
         except OSError:
-            return  # gone again, or no descriptor left: the client sees it and tries again
+            return  # the client is gone already, or no descriptor is left: it notices and tries again
         self.made += 1
-        session = Session(self, self.made, client)
+        session = ClientSession(self.selector, self.roots, self.kernel, self.sessions.pop, self.made, client)
         self.sessions[session.number] = session
         session.send({"protocol": wire.PROTOCOL, "engine": self.version, "pid": os.getpid()})
 
     def _look(self) -> None:
-        """Deadlines always; dead worlds, their CPU time and stray processes now and then."""
+        """Check deadlines; every TICK seconds also dead worlds, their CPU time and stray processes."""
         now = time.monotonic()
         thorough = now - self.looked >= TICK
         for session in list(self.sessions.values()):
@@ -123,7 +126,7 @@ class Server:
         self.reap()
 
     def reap(self) -> None:
-        """Take the exit status of orphans that were adopted; the worlds' own are taken by their sessions."""
+        """Collect the exit status of adopted orphans; sessions collect those of their own worlds and helpers."""
         own = {pid for session in self.sessions.values() for pid in (session.pid, *session.helpers)}
         for pid in family.descendants([os.getpid()])[os.getpid()]:
             if pid not in own:
@@ -134,6 +137,7 @@ class Server:
 
 
 def main() -> NoReturn:
+    """Run the server with the arguments of the command line, and remove RUN at its end."""
     run, source = Path(sys.argv[1]), Path(sys.argv[2])
     lock = (run / "lock").open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,7 +1,7 @@
-"""Synthesized tasks on the engine's side: what code comes to, and a task folder that the engine scores like any other.
+"""Synthesized tasks on the engine's side: what code leads to, and a task folder that the engine scores like any other.
 
 The folder's evaluation.py is generic: it compares the canonical diff and the answer with the reference in private_data.json. A
-reference without either is met by nothing, since whoever just says that the task is done would meet it.
+reference without either is never met, because merely completing the task would meet it.
 """
 
 import json
@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from .canonical import canonical_diff
+from .world import open_world
 
 FAILED = "Execution failed."
-"""How the engine's answer to a block begins that raised, ran out of time or was refused."""
+"""Beginning of the engine's output for a block that raised, ran out of time or was refused."""
 NOT_GIVEN = "<<NOT_GIVEN>>"
 """The engine's answer before `complete_task` is called."""
 ANSWERED = "The task is marked complete with the expected answer, and exactly the expected models are changed."
@@ -47,8 +48,6 @@ def trace(task_id: str, code_blocks: Sequence[str]) -> dict[str, Any]:
     `ok`: none failed (else `error` is the engine's last line); `status` and `answer`: of the task; `diff`: canonical; `calls`:
     [app.api, arguments, status, answer] without secrets; `user`: the supervisor's email address.
     """
-    from .world import open_world
-
     world = open_world(task_id)
     error = None
     for code in code_blocks:
@@ -71,7 +70,7 @@ def trace(task_id: str, code_blocks: Sequence[str]) -> dict[str, Any]:
 
 
 def reference_of(world: Any) -> dict[str, Any]:
-    """What a right solution must come to: the canonical diff and the answer given."""
+    """The reference of a solution: its canonical diff and its answer."""
     answer = world.requester.request("supervisor", "show_active_task", track=False)["answer"]
     return {"diff": canonical_diff(world), "answer": None if answer == NOT_GIVEN else answer}
 
@@ -81,8 +80,8 @@ def write_task(
 ) -> Path:
     """Write the task's folder and return it; it appears complete or not at all.
 
-    It begins as `start_id` in ROOT/data/tasks does, and stands beside it unless `into` names another folder of tasks. ValueError for an
-    id that the engine cannot have (`<letters and digits>_<number>`), LookupError when there is no such start.
+    The task begins as `start_id` in ROOT/data/tasks does, and is written beside it unless `into` names another folder of tasks. Raises
+    ValueError for an id that the engine does not accept (it wants `<letters and digits>_<number>`), LookupError for an unknown start.
     """
     start = Path(root) / "data" / "tasks" / start_id
     if not _NAME.fullmatch(task_id):

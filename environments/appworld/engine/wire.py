@@ -14,11 +14,11 @@ _decode = json.JSONDecoder().decode
 
 
 class BadLine(Exception):
-    """What came is no message: too long, no JSON object, or cut off."""
+    """A line is not a message: too long, not a JSON object, or cut off."""
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """A message as a line; BadLine when it is too long to be sent."""
+    """A message as a line. Raises BadLine when it is over MAX_LINE bytes."""
     line = _encode(message).encode("ascii") + b"\n"
     if len(line) > MAX_LINE:
         raise BadLine(f"a message of {len(line)} bytes is over the {MAX_LINE} allowed")
@@ -26,18 +26,18 @@ def encode(message: dict[str, Any]) -> bytes:
 
 
 def decode(line: bytes) -> dict[str, Any]:
-    """The message in a line."""
+    """The message in a line. Raises BadLine when the line is not a JSON object."""
     try:
         message = _decode(line.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise BadLine(f"no JSON: {line[:80]!r}") from error
+        raise BadLine(f"not JSON: {line[:80]!r}") from error
     if not isinstance(message, dict):
-        raise BadLine(f"no JSON object: {line[:80]!r}")
+        raise BadLine(f"not a JSON object: {line[:80]!r}")
     return message
 
 
 def read(reader: BinaryIO) -> dict[str, Any] | None:
-    """The next message; None at the end of the stream."""
+    """The next message; None at the end of the stream. Raises BadLine when it is not one."""
     line = reader.readline(MAX_LINE + 1)
     if not line:
         return None

@@ -1,21 +1,16 @@
-"""One world in a forked process of its own: it opens a task, runs blocks of code in it and answers the server over a socket pair.
-
-The functions that answer are bound before any code of a policy runs, so that code that patches `json` or `print` spoils its own world only.
-"""
+"""One world: the engine's world of a task, in which blocks of code run."""
 
 import contextlib
-import gc
 import os
 import signal
-import socket
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, BinaryIO
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from . import guard, wire
+from . import code_restrictions
+from .canonical import canonical_diff
 
 MAX_OUTPUT = 20_000
-"""Characters of one block's output that are shown, unless the request says otherwise."""
+"""Most characters of one block's output, unless the request has another limit."""
 CALLS = 1_000
 """API calls of one block (the engine's own limit)."""
 _FAILED = "Execution failed. Traceback:\n"
@@ -23,7 +18,7 @@ _SURROGATES = "replace"
 
 
 def experiment() -> str:
-    """The name under which the engine keeps this process's files."""
+    """The name of the engine's folder for this process's files."""
     return os.environ["COEVOLVE_EXPERIMENT"]
 
 
@@ -44,12 +39,12 @@ def open_world(task_id: str, interactions: int = 1_000, seconds: int = 100) -> A
     # After every block the engine writes all logs anew, and fails for good at a text that UTF-8 cannot hold: here they are written once.
     world.save_logs = _nothing
     world.coevolve_save_state, world._save_state = world._save_state, _nothing
-    guard.watch(world, world.coevolve_calls)
+    code_restrictions.watch(world, world.coevolve_calls)
     return world
 
 
 def _nothing(*_args: Any) -> None:
-    """Stands in for what is done once at the end."""
+    """Replaces a method whose work is done once at the end."""
 
 
 def clean(text: str) -> str:
@@ -58,7 +53,7 @@ def clean(text: str) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """At most `limit` characters, with a note of what was left out."""
+    """At most `limit` characters of the text, and a note with the number of those left out."""
     if len(text) <= limit:
         return text
     return f"{text[:limit]}\n[output shortened: {len(text) - limit} of {len(text)} characters left out]"
@@ -66,7 +61,10 @@ def shorten(text: str, limit: int) -> str:
 
 @contextlib.contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Interrupt the code after that much processor time (0: never), unlike the engine's own limit whatever else the machine is doing."""
+    """Raise TimeoutError in the code after that much processor time (0: never).
+
+    The engine's own limit is in wall-clock time, which depends on the load of the machine.
+    """
 
     def interrupt(_number: int, _frame: Any) -> None:
         raise TimeoutError(f"Execution took more than {seconds:g} seconds of processor time.")
@@ -80,7 +78,7 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 class World:
-    """Answers the operations of one episode."""
+    """Carries out the operations of one episode; each takes the fields of a request (docs/appworld.md) and returns its value as JSON."""
 
     def __init__(self, guards: Sequence[str]) -> None:
         self.guards = list(guards)
@@ -101,7 +99,7 @@ class World:
         }
 
     def execute(self, request: dict[str, Any]) -> Any:
-        calls: list[guard.Call] = self.world.coevolve_calls
+        calls: list[code_restrictions.Call] = self.world.coevolve_calls
         calls.clear()
         with at_most(float(request.get("cpu", 0.0))):
             output = clean(self.world.execute(clean(request["code"])))
@@ -110,17 +108,16 @@ class World:
         return {"output": shorten(output, self.limit), "error": error, "calls": list(calls), "completed": self.completed()}
 
     def completed(self) -> bool:
+        """Whether the task was marked complete."""
         self.world.coevolve_inside = False
         try:
             return bool(self.world.task_completed())
-        except Exception:  # noqa: BLE001 - the code may have spoilt the app that tells; the evaluation sees the rest
+        except Exception:  # noqa: BLE001 - the code may have broken the app that answers; the evaluation finds out
             return False
         finally:
             self.world.coevolve_inside = True
 
     def diff(self, _request: dict[str, Any]) -> Any:
-        from .canonical import canonical_diff
-
         return canonical_diff(self.world)
 
     def save(self, _request: dict[str, Any]) -> Any:
@@ -129,33 +126,3 @@ class World:
         self.world.coevolve_save_state(self.world.output_db_home_path_on_disk)
         self.world.coevolve_save_logs()
         return None
-
-    def trace(self, request: dict[str, Any]) -> Any:
-        from .synthesize import trace
-
-        return trace(request["task"], request["code"])
-
-
-OPERATIONS = ("open", "execute", "diff", "save", "trace")
-
-
-def serve(channel: socket.socket, guards: Sequence[str]) -> None:
-    """Answer requests until the server hangs up; `guards` names what confines this process.
-
-    A failed operation is answered as such, and the process goes on.
-    """
-    sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - lives as long as the process
-    gc.freeze()
-    world = World(guards)
-    reader: BinaryIO = channel.makefile("rb")
-    while (request := wire.read(reader)) is not None:
-        channel.sendall(wire.encode(answer(world, request)))
-
-
-def answer(world: World, request: dict[str, Any]) -> dict[str, Any]:
-    operation: Callable[[dict[str, Any]], Any] = getattr(world, request["op"])
-    try:
-        return {"id": request["id"], "ok": True, "value": operation(request)}
-    except BaseException as error:  # noqa: BLE001 - the code may raise anything, SystemExit too; the process is its own
-        text = clean(f"{type(error).__name__}: {error}")[:2_000]
-        return {"id": request["id"], "ok": False, "error": {"kind": "engine", "text": text}}

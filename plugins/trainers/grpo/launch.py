@@ -1,4 +1,4 @@
-"""How a run's processes share the work of training, read from the variables that accelerate's launcher sets; nothing heavy is imported."""
+"""How a launcher started the run's ranks, read from the variables that accelerate sets; imports nothing heavy."""
 
 import os
 from enum import StrEnum
@@ -10,7 +10,7 @@ REFUSED = ("FSDP_OFFLOAD_PARAMS", "FSDP_ACTIVATION_CHECKPOINTING")
 
 
 class Launch(StrEnum):
-    """What keeps the trained weights, and how its checkpoints are written."""
+    """How the trained weights are kept and checkpoints are written."""
 
     WHOLE = "one process or DDP"
     FSDP2 = "FSDP2"
@@ -20,7 +20,7 @@ class Launch(StrEnum):
 
     @property
     def splits(self) -> bool:
-        """Whether no process has all weights."""
+        """Whether the weights are sharded: no rank has all of them."""
         return self in (Launch.FSDP2, Launch.ZERO3)
 
 
@@ -41,19 +41,19 @@ def launch(quantize: str, processes: int) -> Launch:
 
 def _check_fsdp(processes: int) -> None:
     if os.environ.get("FSDP_VERSION") != "2":
-        raise UserError('trainer "grpo" trains split weights with FSDP2: add --fsdp_version 2 to accelerate launch')
+        raise UserError('trainer "grpo" trains sharded weights with FSDP2: add --fsdp_version 2 to accelerate launch')
     if processes == 1:
-        raise UserError("FSDP2 splits weights over processes, and this is the only one: start more, such as --num_processes 2")
+        raise UserError("FSDP2 shards weights over processes, and this is the only one: start more, such as --num_processes 2")
     for variable in REFUSED:
         if _is(variable):
             raise UserError(f"accelerate launch --{variable.lower()} true cannot be used here: set it to false")
     os.environ["FSDP_STATE_DICT_TYPE"] = "SHARDED_STATE_DICT"
-    os.environ["FSDP_CPU_RAM_EFFICIENT_LOADING"] = "false"  # every process reads the model
+    os.environ["FSDP_CPU_RAM_EFFICIENT_LOADING"] = "false"  # every rank reads the model
     os.environ.setdefault("FSDP_AUTO_WRAP_POLICY", "TRANSFORMER_BASED_WRAP")
 
 
 def check_checkpoint(folder: Path, now: Launch) -> None:
-    """UserError for a checkpoint in `folder` that processes launched as `now` cannot read."""
+    """UserError for a checkpoint in `folder` that ranks launched as `now` cannot read."""
     was = Launch.FSDP2 if (folder / "pytorch_model_fsdp_0").is_dir() else Launch.ZERO if any(folder.glob("global_step*")) else Launch.WHOLE
     if was != (Launch.ZERO if now is Launch.ZERO3 else now):
         raise UserError(f"{folder} was written by {was}, and this is {now}: resume with the launch line that the run began with")

@@ -1,4 +1,9 @@
-"""One `train` call of trainer "grpo": TRL's hooks on one side, the loop's three calls on the other."""
+"""One `train` call of trainer "grpo": connects TRL's callbacks with the loop's three calls.
+
+TRL asks for rollouts     -> Session.rollout          -> Loop.rollout
+TRL ends its last update  -> Session.finish_iteration -> Loop.finish_iteration
+TRL has saved its files   -> Session.saved            -> Loop.commit
+"""
 
 import math
 import shutil
@@ -6,26 +11,31 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from coevolve import CoevolveError, LoopState, RolloutGroup, TakesWeights, UserError
+from coevolve import CoevolveError, LoopState, RolloutGroup, RunInfo, TakesWeights, UserError
+
+from .iteration_metrics import IterationMetrics
 
 RESUME = "the last checkpoint is untouched: resume from it, with a smaller trainer.learning_rate"
 SMALLER = "trainer.learning_rate=SMALLER"
+"""Setting to change at a resume, as CoevolveError.change names it."""
 
 
 class Session:
-    """Of `owner`, a Grpo, over `loop`; `trainer` is TRL's."""
+    """Rollouts, checks and checkpoints of one training; `trainer` is TRL's, set once it is made."""
 
-    def __init__(self, owner: Any, loop: LoopState, resume_from: Path | None) -> None:
-        self.options, self._run, self._tokenizer, self.loop = owner.options, owner._run, owner._policy.tokenizer, loop
-        self.largest_gap = owner.largest_gap()
+    def __init__(self, options: Any, run: RunInfo, tokenizer: Any, largest_gap: float, loop: LoopState, resume_from: Path | None) -> None:
+        self.options, self._run, self._tokenizer, self.loop, self.largest_gap = options, run, tokenizer, loop, largest_gap
         self.trainer: Any = None
         self.gap: Any = None
         self._rows: dict[str, list[Any]] = {}
+        self._metrics = IterationMetrics()
+        self.learning_rate = 0.0
+        """Rate of the optimiser step that is under way."""
         self._iteration = 0
         self._kept = [resume_from] if resume_from else []
 
     def rollout(self, prompts: list[str], trainer: Any) -> dict[str, list[Any]]:
-        """TRL's `rollout_func`: the rows for one iteration's tickets, each repeated K times."""
+        """TRL's `rollout_func`: the rows for one iteration's tickets, each repeated K times; rolls out at the iteration's first call."""
         iteration = int(prompts[0].partition(":")[0])
         if iteration != self._iteration:
             policy = trainer.live_policy
@@ -63,23 +73,12 @@ class Session:
 
     @staticmethod
     def scores(prompts: list[str], completions: list[str], *, score: list[float | None], **_: Any) -> list[float | None]:
-        """TRL's reward function: the scores that came with the rollouts."""
+        """TRL's reward function: returns the scores that came with the rollouts."""
         return score
 
-    def logged(self, logs: dict[str, Any]) -> bool:
-        """The update of an iteration is done; True when a checkpoint is due."""
-        named = {
-            "loss": "loss",
-            "reward": "reward",
-            "reward_std": "reward_std",
-            "zero_advantage_groups": "frac_reward_zero_std",
-            "kl": "kl",
-            "entropy": "entropy",
-            "clip_ratio": "clip_ratio/region_mean",
-            "grad_norm": "grad_norm",
-            "learning_rate": "learning_rate",
-        }
-        metrics = {name: float(logs[key]) for name, key in named.items() if logs.get(key) is not None}
+    def finish_iteration(self) -> bool:
+        """All updates of an iteration are done: hand its metrics to the loop. Returns True when a checkpoint is due."""
+        metrics, self._metrics = self._metrics.means(), IterationMetrics()
         gap, self.trainer.gap = self.gap, type(self.gap)()
         metrics |= {"logprob_gap": gap.mean, "logprob_gap_max": gap.max, "logprob_ratio": gap.ratio}
         metrics["trained_tokens"] = float(sum(map(sum, self._rows["env_mask"])))
@@ -88,17 +87,18 @@ class Session:
         return self.loop.finish_iteration(self._iteration, metrics)
 
     def bad_loss(self, loss: float) -> None:
+        """Stop the run for a loss that is not finite."""
         raise CoevolveError(f"iteration {self._iteration}: the loss is {loss}; {RESUME}", change=SMALLER)
 
     def finite(self, model: Any) -> None:
-        """Refuse an update whose gradient is not finite."""
+        """CoevolveError when the gradient is not finite, before it can spoil the weights."""
         from .sharded_weights import own
 
         if self.trainer.anywhere(not all(bool(own(p.grad).isfinite().all()) for p in model.parameters() if p.grad is not None)):
             raise CoevolveError(f"iteration {self._iteration}: the gradient is not finite; {RESUME}", change=SMALLER)
 
     def same_policy(self) -> None:
-        """Refuse rollouts that were sampled from another policy than the one that is trained."""
+        """CoevolveError when the rollouts were sampled from another policy than the one that is trained."""
         gap = self.gap = self.trainer.whole_gap()
         if not gap.mean <= self.largest_gap:
             what = f"differ by {gap.mean:.2g} a token (at most {gap.max:.2g}), above max_gap {self.largest_gap:g}"
@@ -109,24 +109,28 @@ class Session:
             )
 
     def settle_rate(self, optimizer: Any, scheduler: Any) -> None:
-        """Train at the rate of the options: a checkpoint brings the one that it was written with."""
+        """Set the learning rate of the options, in place of the one in the restored checkpoint."""
         scheduler, rate = getattr(scheduler, "scheduler", scheduler), self.options.learning_rate
         scheduler.base_lrs = [rate] * len(scheduler.base_lrs)
         for group, factor in zip(optimizer.param_groups, scheduler.lr_lambdas, strict=True):
             group["initial_lr"], group["lr"] = rate, rate * factor(scheduler.last_epoch)
         scheduler._last_lr = [group["lr"] for group in optimizer.param_groups]
 
-    def updated(self, step: int = 0) -> None:
-        """What samples with a copy of the weights must take the new ones, once the updates on a batch of rollouts are done."""
-        if step % self.options.num_iterations:
-            return
+    def updated(self, step: int) -> None:
+        """Collect the metrics of optimiser step `step`; after an iteration's last step, pass the new weights on."""
+        self._metrics.add(self.trainer.take_metrics() | {"learning_rate": [self.learning_rate]})
+        if step % self.options.num_iterations == 0:
+            self.take_weights()
+
+    def take_weights(self) -> None:
+        """Copy the trained weights to the engines that sample with a copy."""
         if self.trainer.copy:
             self.trainer.copy.take(self.trainer.model)
         if isinstance(self.trainer.live_policy, TakesWeights):
             self.trainer.live_policy.take_weights()
 
     def saved(self, folder: Path) -> None:
-        """Commit the complete checkpoint, then drop all but this and the one before."""
+        """Commit a complete checkpoint, then delete all but this one and the one before."""
         self.loop.commit(self._iteration, folder)
         if not self.trainer.accelerator.is_main_process:
             return
@@ -137,6 +141,7 @@ class Session:
                 shutil.rmtree(other, ignore_errors=True)
 
     def callback(self) -> Any:
+        """The callback that TRL calls at each of its steps."""
         from transformers import TrainerCallback
 
         from .sharded_weights import first_pass
@@ -147,19 +152,18 @@ class Session:
             def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
                 session.same_policy()
                 session.finite(kwargs["model"])
+                session.learning_rate = kwargs["lr_scheduler"].get_last_lr()[0]  # of this step; the scheduler moves on before it ends
 
             def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
                 session.settle_rate(kwargs["optimizer"], kwargs["lr_scheduler"])
                 if session.trainer.is_fsdp_enabled:
                     first_pass(session.trainer.model)
-                session.updated()
+                session.take_weights()
 
             def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
                 session.updated(state.global_step)
-
-            def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
-                if "loss" in logs:  # TRL also logs a summary at the end
-                    control.should_save = session.logged(logs)
+                if state.global_step % session.options.num_iterations == 0:
+                    control.should_save = session.finish_iteration()
 
             def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
                 session.saved(Path(args.output_dir) / f"checkpoint-{state.global_step}")

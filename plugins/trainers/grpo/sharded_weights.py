@@ -1,11 +1,11 @@
-"""Weights that the launcher splits over the processes, by FSDP2 or DeepSpeed's ZeRO-3.
+"""Weights that the launcher shards over the ranks, by FSDP2 or DeepSpeed's ZeRO-3.
 
     accelerate launch --use_fsdp --fsdp_version 2 --num_processes 8 -m coevolve run ...
     accelerate launch --use_deepspeed --zero_stage 3 --num_processes 8 -m coevolve run ...
 
-Weights, gradients and moments are split while a policy is trained. Each process plays its share of the rollouts at its own pace, which
-split weights do not allow, so for rollouts it has a whole copy in the policy's dtype (`WholeCopy`), which takes the weights after every
-update, one after the other, and gives its memory back for the next update.
+Weights, gradients and moments are sharded while a policy is trained. Each rank rolls out its share at its own pace, which sharded weights
+do not allow. So each rank has a whole copy in the policy's dtype for its rollouts (`WholeCopy`). The copy takes the weights after every
+update, one tensor after the other, and releases its memory for the next update.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ from torch.distributed.tensor import DTensor
 
 
 def set_up(trainer: Any) -> None:
-    """Have accelerate split what `trainer` trains: on a CPU too, where it does not by itself, and with gradients summed in float32."""
+    """Let accelerate shard what `trainer` trains, on CPUs too (by itself it does so on GPUs only), with gradients summed in float32."""
     state = trainer.accelerator.state
     if state.distributed_type == DistributedType.MULTI_CPU:
         state.distributed_type = PartialState._shared_state["distributed_type"] = DistributedType.FSDP
@@ -33,22 +33,25 @@ def set_up(trainer: Any) -> None:
 
 
 def split_reference(model: Any, accelerator: Any) -> Any:
-    """The reference model, split layer by layer like the trained one. (TRL's own way has one layer, the whole.)"""
+    """Shard the reference model layer by layer, like the trained one. (TRL would shard it as one layer.)"""
     from accelerate.utils.fsdp_utils import fsdp2_prepare_model  # type: ignore[import-untyped]
 
     return fsdp2_prepare_model(accelerator, model.requires_grad_(False)).eval()
 
 
 def first_pass(model: Any) -> None:
-    """FSDP2 settles at its first pass in what dtype gradients are summed, by the weights that are trained; with adapters TRL's first pass
-    is that of the reference, which trains none."""
+    """Run one forward pass of the trained weights.
+
+    FSDP2 chooses the dtype in which gradients are summed at its first pass. With adapters TRL's first pass is the reference's, which trains
+    no weights.
+    """
     with torch.no_grad():
         model(input_ids=torch.zeros(1, 1, dtype=torch.long, device=next(model.parameters()).device))
 
 
 @contextmanager
 def read_whole() -> Iterator[None]:
-    """Within it a model that is read is whole; transformers splits it at once where it trains with ZeRO-3."""
+    """Inside it, models are loaded whole; transformers would shard them at once when it trains with ZeRO-3."""
     from transformers.integrations import deepspeed as integration
 
     deepspeed: Any = integration
@@ -61,14 +64,14 @@ def read_whole() -> Iterator[None]:
 
 
 def meet() -> None:
-    """Tell DeepSpeed of the other processes, which accelerate leaves out on CPUs."""
+    """Connect DeepSpeed's ranks, which accelerate does not do on CPUs."""
     import deepspeed
 
     deepspeed.init_distributed(auto_mpi_discovery=False)
 
 
 def whole(value: Any, dtype: torch.dtype) -> Any:
-    """All of a weight of which this process has a part; every process must ask."""
+    """Gather a sharded weight. A collective call: every rank must make it."""
     if isinstance(value, DTensor):
         part: Any = value.detach().to(dtype)
         return part.full_tensor()
@@ -81,12 +84,12 @@ def whole(value: Any, dtype: torch.dtype) -> Any:
 
 
 def own(value: Any) -> Any:
-    """This process's part."""
+    """This rank's shard."""
     return value.to_local() if isinstance(value, DTensor) else value
 
 
 class WholeCopy:
-    """The trained weights in this process alone. `model` has the same parameters, by name, as the one that is trained."""
+    """A whole copy of the trained weights on this rank. `model` has the same parameters, by name, as the trained one."""
 
     def __init__(self, model: Any, adapter: Any) -> None:
         if adapter:
@@ -97,7 +100,7 @@ class WholeCopy:
         self._shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
 
     def take(self, trained: Any) -> None:
-        """The weights of `trained` as they are now; every process must take part."""
+        """Copy the current weights of `trained`. A collective call: every rank must make it."""
         source = dict(trained.named_parameters())
         with torch.no_grad():
             for name, parameter in self.model.named_parameters():
@@ -106,18 +109,18 @@ class WholeCopy:
                 parameter.copy_(whole(source[name], parameter.dtype))
 
     def drop(self) -> None:
-        """Give back the memory of the weights; nothing can be sampled before the next `take`."""
+        """Release the memory of the weights; nothing can be sampled before the next `take`."""
         for parameter in self.model.parameters():
             parameter.data = torch.empty(0, dtype=parameter.dtype, device=parameter.device)
 
 
-def whole_state(model: Any, leads: bool) -> Mapping[str, Tensor]:
-    """What `model` trains and its buffers, whole and in main memory, in the process that `leads`; every process must ask."""
+def whole_state(model: Any, is_first: bool) -> Mapping[str, Tensor]:
+    """Gather the trained weights and buffers of `model` in main memory on rank 0. A collective call: every rank must make it."""
     kept = set(model.state_dict())
     state = {}
     for name, value in chain(model.named_parameters(), model.named_buffers()):
         if name in kept and (value.requires_grad or not isinstance(value, torch.nn.Parameter)):
             found = whole(value, value.dtype)
-            if leads:
+            if is_first:
                 state[name] = found.cpu()
     return state

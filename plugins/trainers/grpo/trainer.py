@@ -90,7 +90,7 @@ class Grpo:
 
     name: ClassVar[str] = "grpo"
     Options: ClassVar[type[Any]] = GrpoOptions
-    fixed: ClassVar[tuple[str, ...]] = ("num_iterations", "weight_decay", "lora_rank", "lora_alpha", "lora_targets", "quantize")
+    fixed_options: ClassVar[tuple[str, ...]] = ("num_iterations", "weight_decay", "lora_rank", "lora_alpha", "lora_targets", "quantize")
 
     def __init__(self, options: GrpoOptions) -> None:
         if options.schedule not in SCHEDULES:
@@ -239,7 +239,7 @@ class Grpo:
                 f"{torch.cuda.device_count()} GPUs are visible: start one process for each (torchrun --nproc-per-node "
                 f"{torch.cuda.device_count()} -m coevolve run ...), or choose one with CUDA_VISIBLE_DEVICES=0"
             )
-        session = Session(self, loop, resume_from)
+        session = Session(self.options, self._run, self._policy.tokenizer, self.largest_gap(), loop, resume_from)
         dtype = self._policy.placement[1]
         # Full training keeps float32 weights (small updates vanish in bfloat16) and computes in the policy's dtype; what splits them makes
         # them float32 itself, when each process has only its part to keep.
@@ -314,9 +314,7 @@ class Grpo:
             dataloader_pin_memory=False,
             # saving and reporting are the loop's business
             save_strategy="no",
-            logging_strategy="steps",
-            logging_steps=options.num_iterations,
-            logging_nan_inf_filter=False,
+            logging_strategy="no",
             report_to=[],
             disable_tqdm=True,
         )

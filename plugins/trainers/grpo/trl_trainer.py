@@ -1,4 +1,4 @@
-"""TRL's GRPOTrainer with the few things that this project needs otherwise.
+"""TRL's GRPOTrainer with the few changes that this project needs.
 
 The objective is TRL's own; what is added around it:
 - only positions that carry loss meet the head, and its logits exist in tiles only (TRL's fused head; on a CPU TRL's own way scores the
@@ -34,7 +34,7 @@ PASS_ROWS = 32
 
 @frozen
 class Gap:
-    """How far the trainer's log-probabilities of the policy's tokens are from those that the engine sampled with."""
+    """The difference between the trainer's log-probabilities of the policy's tokens and those that the engine sampled with."""
 
     tokens: int = 0
     total: float = 0.0
@@ -75,13 +75,16 @@ class PackedGrpoTrainer(GRPOTrainer):
         self.live_policy: Any = None
         """The policy over the model that is trained."""
         self.copy: Any = None
-        """Where the weights are split over processes: a whole copy of them, which `live_policy` samples with."""
+        """Where the weights are sharded: a whole copy of them, which `live_policy` samples with."""
         self.on_bad_loss: Callable[[float], None] = lambda loss: None
-        """Called with a loss that is not finite, before anything is made of it."""
+        """Called with a loss that is not finite, before the backward pass."""
         self._scored: Tensor | None = None
         """Which of the columns behind the prompt carry loss, (rows, columns)."""
         self._positions: tuple[Tensor, Tensor] | None = None
+        self._grad_norm: Any = None
         super().__init__(*args, **kwargs)
+        self._step_loss = torch.tensor(0.0, device=self.accelerator.device)
+        """Of the optimiser step that is under way: the sum over its micro-batches."""
         for model in (self.model, self.ref_model):
             if model is not None:
                 whole: Any = model.get_base_model() if hasattr(model, "peft_config") else model  # type: ignore[operator]  # peft's own
@@ -95,6 +98,28 @@ class PackedGrpoTrainer(GRPOTrainer):
             set_up(self)
             module: Any = trl_grpo
             module.prepare_fsdp = split_reference
+
+    def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Tensor:
+        loss: Tensor = super().training_step(model, inputs, num_items_in_batch)  # type: ignore[no-untyped-call]  # TRL does not type it
+        self._step_loss += loss
+        return loss
+
+    def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
+        self._grad_norm = super()._get_grad_norm(model, grad_norm=grad_norm)  # type: ignore[no-untyped-call]  # nor this
+        return self._grad_norm
+
+    def take_metrics(self) -> dict[str, list[float]]:
+        """What TRL measured since this was called last, by its names, with the step's loss and gradient norm; empties TRL's own buffer.
+
+        So what the loop records does not depend on when, or whether, TRL logs.
+        """
+        found = {name: list(values) for name, values in self._metrics["train"].items()}
+        self._metrics["train"].clear()
+        found["loss"] = [self.accelerator.gather(self._step_loss).mean().item()]
+        self._step_loss = torch.zeros_like(self._step_loss)
+        if self._grad_norm is not None:
+            found["grad_norm"] = [float(self._grad_norm)]
+        return found
 
     def _send_telemetry(self) -> None:
         """Nothing is sent anywhere."""
@@ -170,7 +195,7 @@ class PackedGrpoTrainer(GRPOTrainer):
 
     @contextmanager
     def _kept(self, rows: Tensor, columns: Tensor) -> Iterator[None]:
-        """Within it the backbones give the hidden states at these positions alone, as one row: the head sees no others."""
+        """Inside it, the backbones return the hidden states at these positions only, as one row, so the head computes no others."""
         self._positions = (rows, columns)
         try:
             yield
@@ -195,11 +220,11 @@ class PackedGrpoTrainer(GRPOTrainer):
         return loss
 
     def anywhere(self, found: bool) -> bool:
-        """Whether any process `found` something; each of them must ask."""
+        """Whether any rank `found` something. A collective call: every rank must make it."""
         return bool(self.accelerator.gather(torch.tensor([found], device=self.accelerator.device)).any())
 
     def whole_gap(self) -> Gap:
-        """The gap over all processes; each of them must ask."""
+        """The gap over all ranks. A collective call: every rank must make it."""
         if self.accelerator.num_processes == 1:
             return self.gap
         own = torch.tensor([[*astuple(self.gap)]], dtype=torch.float64, device=self.accelerator.device)
@@ -223,7 +248,7 @@ def by_length(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def small_tiles() -> None:
-    """On a CPU TRL's head has some eight temporaries of a tile's size, which with its own setting are 4 GB."""
+    """Use smaller tiles on a CPU, where TRL's head has about eight temporaries of a tile's size: 4 GB with TRL's own setting."""
     trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE = min(CPU_TILE, trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE)
 
 
@@ -235,7 +260,7 @@ def group_scale(tokens: Tensor, rollouts: int) -> Tensor:
 
 
 def rows_for_trl(tokens: Sequence[Any], scores: Sequence[float | None], pad: int) -> Mapping[str, list[Any]]:
-    """What `rollout_func` returns for trajectories' `tokens` (None: never sampled) and `scores` (None: infrastructure fault).
+    """The rows that `rollout_func` returns for trajectories' `tokens` (None: never sampled) and `scores` (None: infrastructure fault).
 
     Sampled ids, masks and log-probabilities go in as they are. A row without a score trains nothing: its mask is zero, its score is left
     out of the group's baseline. TRL cannot hold an empty completion, so such a row gets one masked pad.

@@ -8,10 +8,11 @@ Nothing heavy is imported before an `Endpoint` is made.
 """
 
 from . import waiting
-from .answers import Answer, ToolCall, Usage, read_answer
 from .budget import Budget, Spent
 from .client import Endpoint
+from .dialect import Dialect
 from .faults import Failed, error_fields, line, of_status
+from .responses import Answer, ToolCall, Usage, read_answer
 from .settings import Access, EndpointOptions, address, check_packages, is_local, missing_key, read_budget, read_key, tokens_of, variable
 from .waiting import Pace, growing, repeated, retry_after
 
@@ -19,6 +20,7 @@ __all__ = [
     "Access",
     "Answer",
     "Budget",
+    "Dialect",
     "Endpoint",
     "EndpointOptions",
     "Failed",

@@ -11,6 +11,11 @@ RAW_KEPT = 20_000
 """Characters of an unusable answer that are kept."""
 REFUSALS = ("content_filter", "content_policy_violation", "data_inspection_failed", "moderation_blocked")
 """Error codes of endpoints that refuse the prompt's content."""
+TOO_LONG = ("context_length_exceeded", "string_above_max_length", "exceed_context_size_error")
+"""Error codes of prompts that exceed the model's context: OpenAI's two, llama.cpp's."""
+TOO_LONG_WORDS = ("context length", "context size", "context window", "maximum context", "too many tokens", "prompt is too long")
+"""The same in messages without such a code: vLLM's, SGLang's, Anthropic's."""
+TOO_LONG_STATUSES = (400, 413, 422, 500, 501)
 
 
 @define
@@ -38,9 +43,11 @@ class Failed(Exception):
     usage: Any = None
     """The tokens that were told all the same."""
     status: int = 0
-    """Of HTTP, where there was one."""
+    """The HTTP status, 0 where no answer came."""
     body: object = None
-    """Of the error, as JSON, where it was that."""
+    """The error's body where it is JSON."""
+    too_long: bool = False
+    """The prompt exceeds the model's context: no form of the same request and no retry helps."""
 
     def __str__(self) -> str:
         return self.reason
@@ -66,12 +73,15 @@ def error_fields(body: object) -> Mapping[str, Any]:
 def of_status(status: int, body: object, text: str, after: float | None, advice: str) -> Failed:
     """The fault behind an HTTP status; `advice` names what to check where the endpoint does not let us in."""
     fields = error_fields(body)
-    code, message = str(fields.get("code") or fields.get("type") or ""), line(fields.get("message") or text)
+    codes, message = (str(fields.get("code") or ""), str(fields.get("type") or "")), line(fields.get("message") or text)
     reason = f"HTTP {status}" + (f": {message}" if message else "")
-    if code in REFUSALS:
+    if code := next((code for code in codes if code in REFUSALS), ""):
         return Failed(f"refused ({code}): {message}", text, counts=False, status=status, body=body)
+    words = str(fields.get("message") or "").lower()
+    if status in TOO_LONG_STATUSES and (set(codes) & set(TOO_LONG) or any(part in words for part in TOO_LONG_WORDS)):
+        return Failed(f"the prompt is too long ({reason})", text, status=status, body=body, too_long=True)
     if status in (401, 403, 404):
         return Failed(f"HTTP {status}, {advice} ({message})" if message else f"HTTP {status}, {advice}", text, status=status, body=body)
     # Sent as 429, but no waiting helps.
-    again = code != "insufficient_quota" and (status in (408, 409, 425, 429) or status >= 500)
+    again = "insufficient_quota" not in codes and (status in (408, 409, 425, 429) or status >= 500)
     return Failed(reason, text, again=again, after=after, status=status, body=body)

@@ -106,7 +106,7 @@ class EndpointOptions(Access):
 
 def check_packages(who: str, extra: str, packages: Sequence[str] = ()) -> None:
     """UserError for an installation without the libraries that asking needs; `who` needs them, the extra `extra` brings them."""
-    missing = [name for name in ("openai", "tenacity", *packages) if importlib.util.find_spec(name) is None]
+    missing = [name for name in ("openai", *packages) if importlib.util.find_spec(name) is None]
     if missing:
         raise UserError(f"{who} needs {', '.join(missing)}: pip install 'coevolve[{extra}]'")
 

@@ -1,4 +1,4 @@
-"""Everything here that waits does so through `sleep` and `now`, so that a test need not wait for real."""
+"""Waits and retries. All of them use `sleep` and `now` of this module, so that a test can replace both."""
 
 import asyncio
 import logging
@@ -14,46 +14,41 @@ from .faults import Failed
 
 T = TypeVar("T")
 
-OTHERWISE = 10
-"""Times that one request is put otherwise: more than there are ways to put it."""
+MOST_FORMS = 10
+"""Upper bound on the request forms tried for one request. There are fewer forms than this."""
 WINDOW = 60.0
-"""Seconds of the rate limit's window."""
+"""Length of the rate limit's window in seconds."""
 LONGEST = 60.0
-"""Seconds that the growing wait between attempts grows to."""
+"""Upper bound, in seconds, on the growing wait between attempts."""
 LONGEST_ASKED = 300.0
-"""Seconds of a Retry-After that are honoured at most: an evolution does not stand still for hours because one header says so."""
-
+"""Upper bound, in seconds, on a Retry-After: one header must not stop a run for hours."""
 LONG = 10.0
-"""Seconds from which on a wait is told."""
+"""Waits of more seconds than this are logged."""
 
 _own = random.SystemRandom()  # never the seeded generators: a replay waits for nothing and must draw the same numbers as the run
 
 
 async def sleep(seconds: float) -> None:
-    """asyncio.sleep."""
+    """Pause the calling task; tests replace this function."""
     await asyncio.sleep(seconds)
 
 
-async def _pause(seconds: float) -> None:
-    """Sleep, where there is something to wait for."""
-    if seconds > 0:
-        await sleep(seconds)
-
-
 def now() -> float:
-    """Seconds of a clock that never goes back."""
+    """Seconds of a monotonic clock; tests replace this function."""
     return time.monotonic()
 
 
 def growing(failures: int) -> float:
-    """Seconds before the attempt after `failures` failed ones: doubled each time, half of it at random."""
+    """Seconds to wait after `failures` failed attempts: doubled each time up to LONGEST, half of it at random."""
     longest = min(LONGEST, 2.0 ** min(max(0, failures - 1), 10))
     return longest / 2 + _own.uniform(0.0, longest / 2)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that an answer asks to wait (retry-after-ms, or Retry-After in seconds or as an HTTP date), in [0, LONGEST_ASKED]; None when
-    it asks for none or for nonsense."""
+    """Seconds that an answer's headers ask to wait, in [0, LONGEST_ASKED]; None where they ask for none or cannot be read.
+
+    Read are retry-after-ms, and Retry-After in seconds or as an HTTP date.
+    """
     seconds: float | None = None
     try:
         if "retry-after-ms" in headers:
@@ -69,20 +64,23 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 class Pace:
-    """Lets calls begin: at most `per_minute` in any 60 seconds (0: no limit), none while the endpoint asked for quiet."""
+    """A rate limit: at most `per_minute` calls begin in any 60 seconds (0: no limit), and none while the endpoint asked for a pause.
+
+    For one event loop at a time.
+    """
 
     def __init__(self, per_minute: int) -> None:
         self._begun: deque[float] = deque(maxlen=per_minute)
-        self._quiet_until = self._told_until = 0.0
+        self._quiet_until = self._warned_until = 0.0
 
-    def tell(self, seconds: float, why: str) -> None:
-        """Warn of a long wait that begins, once for all calls that wait at the same time."""
-        if seconds > LONG and now() + seconds > max(self._told_until, now()) + LONG:
-            self._told_until = now() + seconds
+    def warn(self, seconds: float, why: str) -> None:
+        """Log a wait of more than LONG seconds that begins now, once for all calls that wait at the same time."""
+        if seconds > LONG and now() + seconds > max(self._warned_until, now()) + LONG:
+            self._warned_until = now() + seconds
             logging.getLogger("coevolve.endpoint").warning("coevolve: the endpoint is asked again in %.0f s (%s)", seconds, why)
 
     def quiet(self, seconds: float) -> None:
-        """Begin nothing for so long: every call honours what one of them was told."""
+        """Let no call begin for so many seconds: all calls honour the Retry-After that one of them received."""
         self._quiet_until = max(self._quiet_until, now() + seconds)
 
     async def turn(self) -> None:
@@ -97,37 +95,26 @@ class Pace:
 
 
 async def repeated(attempt: Callable[[], Awaitable[T]], retries: int, pace: Pace) -> T:
-    """What `attempt` comes to, tried up to `retries` times more where its Failed says that this may help; raises the last Failed.
+    """The result of `attempt`, tried up to `retries` times more where its Failed has `again`; raises the last Failed.
 
-    Before each there is a wait: as long as the endpoint asks, else longer each time. A Failed that says what to do `instead` is followed
-    at once by the next attempt, which is not counted, up to OTHERWISE times.
+    Before each retry there is a wait: as long as the endpoint asks, else longer each time. A Failed with `instead` is followed at once by
+    the next attempt, which is not counted as a retry, up to MOST_FORMS times.
     """
-    import tenacity
-
-    failures = otherwise = 0
-
-    def again(error: BaseException) -> bool:
-        nonlocal failures, otherwise
-        if not isinstance(error, Failed):
-            return False
-        if error.instead is not None:
-            otherwise += 1
-            return otherwise <= OTHERWISE
-        failures += 1
-        if error.after is not None:
-            pace.quiet(error.after)
-        return error.again and failures <= retries
-
-    def wait(state: tenacity.RetryCallState) -> float:
-        failed = state.outcome.exception() if state.outcome else None
-        assert isinstance(failed, Failed)
-        if failed.instead is not None:
-            return 0.0
-        seconds = growing(failures) if failed.after is None else failed.after + growing(1)
-        pace.tell(seconds, failed.reason)
-        return seconds
-
-    async for one in tenacity.AsyncRetrying(retry=tenacity.retry_if_exception(again), wait=wait, sleep=_pause, reraise=True):
-        with one:
+    failures = forms = 0
+    while True:
+        try:
             return await attempt()
-    raise AssertionError("tenacity ended without a result or an error")
+        except Failed as failed:
+            if failed.instead is not None:
+                forms += 1
+                if forms > MOST_FORMS:
+                    raise
+                continue
+            failures += 1
+            if failed.after is not None:
+                pace.quiet(failed.after)
+            if not failed.again or failures > retries:
+                raise
+            seconds = growing(failures) if failed.after is None else failed.after + growing(1)
+            pace.warn(seconds, failed.reason)
+        await sleep(seconds)

@@ -1,4 +1,4 @@
-"""What the authors of plugins need in their tests: a small environment, policies, a trainer without torch, builders and checks.
+"""What the authors of plugins need in their tests: a small environment, policies, a trainer without torch, small runs, builders, checks.
 
     from coevolve.testing import Stockroom, StockroomOptions, check_signal, make_group
 
@@ -8,15 +8,17 @@
 Every `check_...` raises an AssertionError that says in one sentence what is wrong.
 """
 
-from .builders import make_feedback, make_group, make_task, make_trajectory
+from .builders import make_feedback, make_group, make_services, make_task, make_trajectory
 from .checks import check_environment, check_sampler, check_signal, check_synthesizer, check_validator, replay
 from .learner import ScriptedOptions, ScriptedPolicy, TabularOptions, TabularPolicy, TabularTrainer, TabularTrainerOptions
 from .registration import registered
+from .small_runs import SmallRuns
 from .stockroom import Stockroom, StockroomOptions
 
 __all__ = [
     "ScriptedOptions",
     "ScriptedPolicy",
+    "SmallRuns",
     "Stockroom",
     "StockroomOptions",
     "TabularOptions",
@@ -30,6 +32,7 @@ __all__ = [
     "check_validator",
     "make_feedback",
     "make_group",
+    "make_services",
     "make_task",
     "make_trajectory",
     "registered",

@@ -1,14 +1,21 @@
 """Tasks, trajectories, groups and feedback for tests, with only what the test cares about spelt out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
 
 from coevolve import (
     Action,
+    Attempts,
+    Chat,
     Feedback,
     History,
+    Journal,
     Message,
     Outcome,
     RolloutGroup,
+    Services,
     Signal,
     Step,
     Task,
@@ -69,3 +76,18 @@ def make_feedback(
 ) -> Feedback:
     """Feedback whose history is that of `groups`."""
     return Feedback(iteration, tuple(signals), tuple(groups), History().with_groups(groups), TaskPool(tuple(pool)), wanted)
+
+
+@frozen
+class _GivenServices:
+    journal: Journal
+    chat: Chat
+    made: Attempts
+
+    def attempts(self, policy: str, options: Mapping[str, Any]) -> Attempts:
+        return self.made
+
+
+def make_services(journal: Journal | None = None, chat: Chat | None = None, attempts: Attempts | None = None) -> Services:
+    """Services for a component's `bind_services`, of the parts that the test cares about; `attempts` is returned for every policy."""
+    return _GivenServices(journal, chat, attempts)  # type: ignore[arg-type]  # a test that uses what it did not give fails on None

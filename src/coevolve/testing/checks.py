@@ -5,7 +5,7 @@ import json
 import random
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from coevolve import (
     SUCCESS,
@@ -14,6 +14,7 @@ from coevolve import (
     Episode,
     Feedback,
     History,
+    LightEnvironment,
     Observation,
     Outcome,
     Sampler,
@@ -26,6 +27,7 @@ from coevolve import (
     Validator,
     Verdict,
 )
+from coevolve.core.environment_defaults import SPLITS, complete, complete_episode, has
 
 from .builders import make_group, make_task
 
@@ -34,10 +36,15 @@ LIMIT = 200
 """Completions after which an episode that is still not over counts as endless."""
 
 
-def replay(environment: Environment, task: Task, texts: Sequence[str] | None = None) -> tuple[list[Observation], float, str]:
+def _open(environment: LightEnvironment, task: Task) -> Episode:
+    return complete_episode(environment, task, environment.open(task))
+
+
+def replay(environment: LightEnvironment, task: Task, texts: Sequence[str] | None = None) -> tuple[list[Observation], float, str]:
     """Play `texts` (by default the script of the solution) in a fresh episode; observations, score and end state."""
+    environment = complete(environment)
     seen = []
-    with environment.open(task) as episode:
+    with _open(environment, task) as episode:
         for text in environment.script(task.solution) if texts is None else texts:
             seen.append(episode.step(text))
             if seen[-1].done:
@@ -52,11 +59,18 @@ def _json(value: Any, what: str) -> None:
         raise AssertionError(f"{what} is not made of JSON values: {error}") from None
 
 
-def check_environment(environment: Environment, *, sample: int = 10) -> None:
-    """Splits, tools, episodes, snapshots, scores, keys and composition, tried on the first `sample` tasks of each split."""
+def check_environment(environment: LightEnvironment, *, sample: int = 10, splits: Sequence[str] = SPLITS) -> None:
+    """Splits, tools, episodes, snapshots, scores, keys and composition, tried on the first `sample` tasks of each split.
+
+    An environment may lack the methods that have a default (contracts.Environment): only its own are checked against its tasks. `splits`
+    are looked at where it has no `splits()`.
+    """
+    if has(environment, "describe", Environment):
+        _check_tools(cast(Environment, environment))
+    scripts, composes = (has(environment, name, Environment) for name in ("script", "compose"))
+    environment = complete(environment, splits)
     splits = environment.splits()
     assert "train" in splits, f"splits() must name 'train', it names {splits}"
-    _check_tools(environment)
     families: dict[str, set[str]] = {}
     names: dict[str, set[str]] = {}
     for split in splits:
@@ -67,7 +81,7 @@ def check_environment(environment: Environment, *, sample: int = 10) -> None:
         names[split] = set(ids)
         assert list(tasks[:3]) == list(environment.tasks(split)[:3]), "tasks() must give the same tasks each time"
         for task in tasks[:sample]:
-            _check_task(environment, task)
+            _check_task(environment, task, scripts, composes)
         families[split] = {family for task in tasks[:sample] if (family := environment.keys(task).family) is not None}
     if "test" in splits:
         both = families["test"] & families["train"]
@@ -88,22 +102,22 @@ def _check_tools(environment: Environment) -> None:
     assert not twice, f"the tool name {twice[0]!r} occurs twice" if twice else ""
 
 
-def _check_task(environment: Environment, task: Task) -> None:
+def _check_task(environment: Environment, task: Task, scripts: bool, composes: bool) -> None:
     where = f"task {task.id}"
     assert task.environment == environment.name, f"{where} names the environment {task.environment!r}, not {environment.name!r}"
     assert task.query.strip(), f"{where} has no query"
     _json([dict(task.payload), [dict(action.arguments) for action in task.solution]], where)
-    with environment.open(task) as episode:
+    with _open(environment, task) as episode:
         assert episode.messages and all({"role", "content"} <= set(m) for m in episode.messages), f"{where}: bad first messages"
         start = episode.state()
-    if task.solution:
-        _check_solution(environment, task, start)
+    if task.solution and scripts:
+        _check_solution(environment, task, start, composes)
     for text in NONSENSE:
         _check_nonsense(environment, task, text)
     assert environment.keys(task) == environment.keys(task), f"{where}: keys() must give the same keys each time"
 
 
-def _check_solution(environment: Environment, task: Task, start: str) -> None:
+def _check_solution(environment: Environment, task: Task, start: str, composes: bool) -> None:
     where = f"task {task.id}"
     first, second = replay(environment, task), replay(environment, task)
     assert first == second, f"{where}: two replays of the solution differ"
@@ -115,14 +129,14 @@ def _check_solution(environment: Environment, task: Task, start: str) -> None:
     loose = [observation for observation in seen if observation.steps and observation.steps[0].inner]
     assert not loose, f"{where}: an inner step must follow the step that it was done by"
     _json([step.result for step in steps], f"{where}: a result")
-    with environment.open(task) as episode:
+    with _open(environment, task) as episode:
         assert episode.state() == start, f"{where}: an episode's end changed the next one's start"
         assert _idle(episode) < SUCCESS, f"{where}: doing nothing solves it"
     _check_snapshot(environment, task)
     trajectory = Trajectory(task.id, 1, 0, (), tuple(steps), Outcome.COMPLETED, score)
     patterns = environment.patterns(trajectory)
     assert isinstance(patterns, tuple) and all(isinstance(p, str) for p in patterns), f"{where}: patterns() must be a tuple of names"
-    again = environment.compose(task, steps, f"{task.id}-again")
+    again = environment.compose(task, steps, f"{task.id}-again") if composes else None
     if again is not None:
         assert again.id == f"{task.id}-again", f"{where}: compose() must use the id that it is given"
         assert replay(environment, again)[1] >= SUCCESS, f"{where}: a task composed from its steps is not solved by them"
@@ -137,7 +151,7 @@ def _idle(episode: Episode) -> float:
 
 def _check_snapshot(environment: Environment, task: Task) -> None:
     where = f"task {task.id}"
-    with environment.open(task) as episode:
+    with _open(environment, task) as episode:
         before, start = episode.snapshot(), episode.state()
         ends = []
         for _ in range(2):
@@ -149,7 +163,7 @@ def _check_snapshot(environment: Environment, task: Task) -> None:
 
 
 def _check_nonsense(environment: Environment, task: Task, text: str) -> None:
-    with environment.open(task) as episode:
+    with _open(environment, task) as episode:
         try:
             seen = episode.step(text)
         except Exception as error:

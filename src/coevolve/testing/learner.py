@@ -17,7 +17,21 @@ from typing import Any, ClassVar
 
 from attrs import define, frozen
 
-from coevolve import Action, Conversation, LoopState, Message, Policy, RolloutGroup, RunInfo, Sampling, Step, Task, Tokens, UserError
+from coevolve import (
+    Action,
+    Conversation,
+    LoopState,
+    Message,
+    Policy,
+    RolloutGroup,
+    RunInfo,
+    Sampling,
+    Step,
+    Task,
+    Tokens,
+    UserError,
+    iterate,
+)
 
 from .stockroom import perform
 
@@ -180,13 +194,15 @@ class TabularTrainer:
     def train(self, loop: LoopState, resume_from: Path | None) -> None:
         if resume_from is not None:
             self._policy.table = json.loads((resume_from / "table.json").read_text())
-        for iteration in range(loop.iteration + 1, loop.steps + 1):
-            groups = loop.rollout(self._policy, iteration)
-            moved = sum(self._update(group) for group in groups)
-            if loop.finish_iteration(iteration, {"moved": moved}):
-                folder = self._folder / f"{iteration}"
-                self.save_policy(folder)
-                loop.commit(iteration, folder)
+        iterate(loop, self._policy, self._update_all, self._save)
+
+    def _update_all(self, groups: Sequence[RolloutGroup]) -> dict[str, float]:
+        return {"moved": sum(self._update(group) for group in groups)}
+
+    def _save(self, iteration: int) -> Path:
+        folder = self._folder / f"{iteration}"
+        self.save_policy(folder)
+        return folder
 
     def _update(self, group: RolloutGroup) -> float:
         """Move the group's skills by its advantages; return the sum of the moves' sizes."""

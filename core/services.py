@@ -1,0 +1,62 @@
+"""What core hands out to components that ask for it (`optional.NeedsServices`): a journal, the policy as a teacher, attempts at tasks."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from .model import Message, RolloutGroup, Task, TeacherCall
+
+
+class Journal(Protocol):
+    """Stores every call of a teacher, and returns the stored calls of a run that is resumed or replayed. All methods are thread-safe."""
+
+    def recall(self, key: str, request: Mapping[str, Any]) -> tuple[TeacherCall, ...]:
+        """The stored attempts at a request, in order; empty when the teacher must be asked. Do not record recalled calls again.
+
+        A resumed run recalls requests that were answered. A replayed run recalls faults too. Raises UserError for a request that the
+        replayed run did not make, because the two runs then differ.
+        """
+
+    def record(self, call: TeacherCall) -> None:
+        """Store an attempt at once. It stays stored when the run goes back to a checkpoint, because it was paid for."""
+
+    def calls(self) -> tuple[TeacherCall, ...]:
+        """All attempts of this run so far, without their requests: what was spent."""
+
+    def tell(self, text: str) -> None:
+        """Show the user a line, such as that a budget is used up. Each line is shown once a run."""
+
+
+class Chat(Protocol):
+    """Lets the policy in training answer questions, for a policy that is its own teacher. Thread-safe: questions are answered in turn."""
+
+    def __call__(self, key: str, messages: Sequence[Message], temperature: float, max_new_tokens: int) -> str | None:
+        """The completion's text, sampled from the policy as trained so far; None when the context has no room for one.
+
+        The draw depends on the run's seed and `key` only. Raises InfrastructureFault when the engine fails.
+        """
+
+
+class Attempts(Protocol):
+    """Rolls a task out with one policy, in fresh episodes. One thread at a time."""
+
+    def __call__(self, task: Task, count: int, temperature: float) -> RolloutGroup:
+        """`count` attempts at `task`. The draw depends on the run's seed and the task's id only. Infrastructure faults have no score."""
+
+
+class Services(Protocol):
+    """What a run offers its synthesizer and its validators. Bind it in `bind_services`; use what it holds from the first work on."""
+
+    @property
+    def journal(self) -> Journal:
+        """Where calls of a teacher are stored. Usable once the run has begun, not yet in `bind_services`."""
+
+    @property
+    def chat(self) -> Chat:
+        """Asks the policy in training."""
+
+    def attempts(self, policy: str, options: Mapping[str, Any]) -> Attempts:
+        """Attempts by the policy of that name with these options; the name "" is the policy in training, as trained so far.
+
+        Call it in `bind_services`: UserError for an unknown policy or for options that do not fit then comes before the run writes
+        anything.
+        """

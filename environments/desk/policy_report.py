@@ -1,0 +1,72 @@
+"""A policy's success on the desk by the number of weak links that a task needs, for whoever trains the shipped policy."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from coevolve import Message, Task, perform
+
+from .compose import plan_of
+from .demonstrations import Habit, links_of
+from .environment import Desk, DeskOptions
+from .episode import DeskEpisode
+
+if TYPE_CHECKING:
+    from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+
+LONGEST = 14
+"""Most tokens in a completion."""
+
+
+def successes(
+    model: "LlamaForCausalLM", tokenizer: "PreTrainedTokenizerFast", desk: Desk, tasks: Sequence[Task], sampled: bool = False
+) -> list[float]:
+    """The score of one rollout of each task, in [0, 1]; greedy, or sampled at temperature 1 (seed torch before)."""
+    import torch
+
+    episodes = [desk.open(task) for task in tasks]
+    texts = [_render(tokenizer, e.messages) for e in episodes]
+    live, sampling = list(range(len(tasks))), {"do_sample": True, "top_k": 0} if sampled else {"do_sample": False}
+    while live:
+        inputs = tokenizer([texts[i] for i in live], return_tensors="pt", padding=True, return_token_type_ids=False)
+        with torch.no_grad():
+            out = model.generate(**inputs, max_new_tokens=LONGEST, **sampling)
+        written = tokenizer.batch_decode(out[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
+        live = [i for i, text in zip(live, written, strict=True) if not _advance(episodes[i], texts, i, text)]
+    return [episode.score() for episode in episodes]
+
+
+def _render(tokenizer: "PreTrainedTokenizerFast", messages: Sequence[Message]) -> str:
+    return str(tokenizer.apply_chat_template([dict(m) for m in messages], tokenize=False, add_generation_prompt=True))
+
+
+def _advance(episode: DeskEpisode, texts: list[str], i: int, text: str) -> bool:
+    observation = episode.step(text)
+    texts[i] += f"{text}<end>" + "".join(f"<{m['role']}>{m['content']}<end>" for m in observation.messages) + "<assistant>"
+    return observation.done
+
+
+def weak_in(desk: Desk, task: Task, habits: Mapping[tuple[str, str], Habit]) -> int:
+    """How many weak links the task's solution needs."""
+    with desk.open(task) as episode:
+        steps = [step for seen in perform(episode, desk.script(task.solution)) for step in seen.steps]
+    return sum(link in habits for link in links_of(plan_of(steps)))
+
+
+def report(model: "LlamaForCausalLM", tokenizer: "PreTrainedTokenizerFast", habits: Mapping[tuple[str, str], Habit]) -> str:
+    """Greedy and sampled success on "train", "dev" and "test", overall and by number of weak links; one line each."""
+    import torch
+
+    torch.manual_seed(0)
+    desk, lines = Desk(DeskOptions()), [f"{len(habits)} weak links"]
+    for split in desk.splits():
+        tasks = desk.tasks(split)
+        weak = [weak_in(desk, task, habits) for task in tasks]
+        for sampled in (False, True):
+            scores, by_weak = successes(model, tokenizer, desk, tasks, sampled), defaultdict[int, list[float]](list)
+            for count, score in zip(weak, scores, strict=True):
+                by_weak[count].append(score)
+            parts = "  ".join(f"{n} weak {sum(s) / len(s):.3f} of {len(s)}" for n, s in sorted(by_weak.items()))
+            how = "sampled" if sampled else "greedy"
+            lines.append(f"{split} {how}: {sum(scores) / len(scores):.3f}  ({parts})")
+    return "\n".join(lines)

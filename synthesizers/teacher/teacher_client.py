@@ -1,0 +1,282 @@
+"""The one way to ask the teacher: replayed where it was asked before, within the budget, at the endpoint's pace, again where that may help.
+
+    ask = recall from the journal
+       or up to 1 + retries attempts, each: a slot, the pace, a reservation in the budget, one HTTP call, one row in the journal
+
+A reply that was cut off at its limit of tokens is handed on as it is: the parser keeps the good candidates in it, and what it cannot read
+is asked for again by the caller, with twice the room. Asking again here would pay for the whole reply twice where most of it is good, and a
+small model that never ends would fill any room. Only where no text came at all (a model that thinks first) is the room doubled here.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, NoReturn
+
+from attrs import define
+
+from coevolve import Chat, InfrastructureFault, Journal, Message, TeacherCall, TooManyFaults, Unsent, UserError
+from coevolve.endpoint import (
+    Answer,
+    Budget,
+    Dialect,
+    Endpoint,
+    Failed,
+    Usage,
+    check_packages,
+    line,
+    read_answer,
+    repeated,
+    tokens_of,
+    waiting,
+)
+
+from .budget import Ledger
+from .faults import BudgetSpent, EndpointDown, TeacherFault
+from .options import PACKAGES, TeacherOptions
+
+IN_A_ROW = 3
+"""Requests that fail for good one after the other until the endpoint counts as down."""
+MOST_ROOM = 4
+"""Times the limit on tokens that a reply may have after empty ones that were cut off."""
+AROUND = 8
+"""Tokens that a chat template puts around one message, for the estimate."""
+ESTIMATED = "the teacher's endpoint tells no token usage: tokens and cost are estimates (a token for 3 bytes)"
+
+
+@define
+class _LoopResources:
+    """What belongs to one event loop."""
+
+    loop: asyncio.AbstractEventLoop
+    slots: asyncio.Semaphore
+    endpoint: Endpoint | None = None
+
+
+@define
+class _Request:
+    """One request on its way: what the journal keeps, and what its attempts have taught."""
+
+    key: str
+    iteration: int
+    purpose: str
+    kept: Mapping[str, Any]
+    dialect: Dialect
+    room: int
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Upper estimate; some servers put the schema into the prompt."""
+        texts = [str(message.get("content", "")) for message in self.kept["messages"]]
+        return sum(AROUND + tokens_of(text) for text in texts) + tokens_of(self.kept["schema"] or "")
+
+
+class TeacherClient:
+    """Asks for one synthesizer, all its life. Not for several event loops at once: `aclose` in the loop that asked, before another asks.
+
+    With provider "policy" the policy answers: its tokens are estimated, and as its draw is fixed it is never asked twice.
+    """
+
+    def __init__(self, options: TeacherOptions, journal: Journal, chat: Chat | None) -> None:
+        check_packages("synthesizer 'teacher'", "teacher", PACKAGES)
+        if options.provider == "policy" and chat is None:
+            raise UserError("synthesizer.provider = 'policy' needs the policy in training, and nobody lends it; set it to 'endpoint'")
+        self.options, self._journal = options, journal
+        self._chat = chat if options.provider == "policy" else None
+        self._model = options.model if self._chat is None else "policy"
+        self._ledger = Ledger(journal)
+        self._run_budget = Budget(options.budget, self._ledger.whole, " for this run")
+        self._evolution_budgets: dict[int, Budget] = {}
+        self._pace = waiting.Pace(options.requests_per_minute)
+        self._dialect = Dialect() if options.structured == "auto" else Dialect(options.structured, fixed=frozenset({"format"}))
+        self._iteration: int | None = None
+        self._in_a_row = 0
+        self._down = ""
+        self._here: _LoopResources | None = None
+
+    def begin(self, iteration: int) -> None:
+        """An evolution begins: an endpoint that was down gets another chance."""
+        self._iteration, self._in_a_row, self._down = iteration, 0, ""
+
+    async def aclose(self) -> None:
+        """Close what belongs to this event loop."""
+        here, self._here = self._here, None
+        if here and here.endpoint:
+            await here.endpoint.close()
+
+    async def ask(
+        self,
+        key: str,
+        iteration: int,
+        purpose: str,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
+    ) -> str:
+        """The reply's raw text. `key` names the request in the run (a function of what is asked for, never of timing).
+
+        Raises TeacherFault when no usable reply came (after the last attempt; at once for a refusal), BudgetSpent and EndpointDown when
+        nothing was sent; TooManyFaults for an endpoint that is down where `when_down` says stop.
+        """
+        if iteration != self._iteration:
+            self.begin(iteration)
+        room = max_tokens or self.options.max_tokens
+        kept = {
+            "model": self._model,
+            "messages": [{name: _sendable(value) for name, value in message.items()} for message in messages],
+            "schema": schema,
+            "temperature": self.options.temperature,
+            "max_tokens": room,
+        }
+        if known := self._journal.recall(key, kept):
+            return self._recalled(known[-1])
+        request = _Request(key, iteration, purpose, kept, self._dialect, room)
+        try:
+            text = await repeated(lambda: self._attempt(request), self.options.retries, self._pace)
+        except Failed as failed:
+            self._give_up(request, failed)
+        self._in_a_row = 0
+        self._dialect = self._dialect.common(request.dialect)
+        return text
+
+    def _recalled(self, call: TeacherCall) -> str:
+        if call.fault is None:
+            return call.reply or ""
+        self._raise(call.fault.partition("\n")[0], call.unsent)
+
+    async def _attempt(self, request: _Request) -> str:
+        """One attempt, written down. Raises Failed."""
+        here = self._of_loop()
+        async with here.slots, self._reserved(request):
+            started = waiting.now()
+
+            def record(reply: str | None, fault: str | None, usage: Usage) -> None:
+                cost = self._cost(usage.prompt, usage.completion)
+                seconds = waiting.now() - started
+                about = (request.key, request.iteration, request.purpose, self._model, request.kept)
+                self._journal.record(TeacherCall(*about, reply, fault, usage.prompt, usage.completion, cost, seconds))
+
+            scrub: Callable[[str], str] = str
+            try:
+                if self._chat is None:
+                    here.endpoint = here.endpoint or Endpoint(self.options)
+                    scrub = here.endpoint.scrub
+                    answer = await _ask_endpoint(here.endpoint, request)
+                else:
+                    answer = await self._ask_policy(request)
+            except Failed as failed:
+                failed.reason, failed.raw = line(scrub(failed.reason), 400), scrub(failed.raw)
+                if failed.unsent is None:
+                    record(None, failed.fault, failed.usage or Usage(request.prompt_tokens if failed.lost else 0))
+                self._learn(request, failed)
+                raise
+            except asyncio.CancelledError:
+                record(None, "cancelled", Usage(request.prompt_tokens))
+                raise
+            else:
+                text = scrub(answer.text)
+                record(text, None, self._usage(request, answer))
+                return text
+
+    @asynccontextmanager
+    async def _reserved(self, request: _Request) -> AsyncIterator[None]:
+        """The endpoint's turn and a reservation in both budgets; raises Failed where there is no room, or where the endpoint is down."""
+        prompt, iteration = request.prompt_tokens, request.iteration
+        most = prompt + request.room, self._cost(prompt, request.room)
+        if iteration not in self._evolution_budgets:
+            calls = self.options.calls_per_evolution
+            spent = self._ledger.evolution(iteration)
+            self._evolution_budgets[iteration] = Budget(f"{calls}calls" if calls else "", spent, " for this evolution")
+        await self._pace.turn()
+        self._check_up()
+        async with self._evolution_budgets[iteration].held(*most), self._run_budget.held(*most):
+            self._check_up()
+            yield
+
+    def _check_up(self) -> None:
+        if self._down:
+            raise Failed(self._down, counts=False, unsent=Unsent.DOWN)
+
+    def _learn(self, request: _Request, failed: Failed) -> None:
+        """What the next attempt does otherwise."""
+        if failed.instead is not None:
+            request.dialect = failed.instead
+        elif failed.cut:
+            request.room = min(2 * request.room, MOST_ROOM * int(request.kept["max_tokens"]))
+
+    async def _ask_policy(self, request: _Request) -> Answer:
+        assert self._chat is not None
+        kept = request.kept
+        try:
+            text = await asyncio.to_thread(self._chat, request.key, kept["messages"], kept["temperature"], request.room)
+        except InfrastructureFault as error:
+            raise Failed(f"the policy cannot answer: {line(error)}") from None
+        if text is None:
+            raise Failed("the prompt leaves the policy no room to answer", counts=False)
+        text = text.encode("utf-8", "replace").decode("utf-8")
+        if not text.strip():
+            raise Failed("the reply is empty", text, counts=False)
+        return Answer(text)
+
+    def _usage(self, request: _Request, answer: Answer) -> Usage:
+        if answer.usage is not None:
+            return answer.usage
+        if self._chat is None:
+            self._journal.tell(ESTIMATED)
+        return Usage(request.prompt_tokens, tokens_of(answer.text), told=False)
+
+    def _cost(self, prompt: int, completion: int) -> float:
+        if self._chat is not None:
+            return 0.0
+        return self.options.cost(prompt, completion)
+
+    def _give_up(self, request: _Request, failed: Failed) -> NoReturn:
+        """The request has failed for good: see whether the endpoint is down, write down what was never sent, raise."""
+        if failed.counts and not failed.too_long:
+            self._in_a_row += 1
+            if self._in_a_row >= IN_A_ROW and not self._down:
+                where = self.options.base_url if self._chat is None else "policy"
+                self._down = f"the endpoint {where} failed {self._in_a_row} requests in a row, the last with: {failed.reason}"
+                self._journal.tell(f"the teacher is down: {self._down}")
+                if self.options.when_down == "stop":
+                    failed = Failed(self._down, unsent=Unsent.DOWN)  # its row lets a replay stop here too
+        if self._run_budget.refused:
+            self._journal.tell(f"the teacher's budget of {self.options.budget} is used up: the run goes on without asking it")
+        if failed.unsent is not None:
+            about = (request.key, request.iteration, request.purpose, self._model, request.kept)
+            self._journal.record(TeacherCall(*about, fault=failed.reason, unsent=failed.unsent))
+        self._raise(failed.reason, failed.unsent)
+
+    def _raise(self, reason: str, unsent: Unsent | None) -> NoReturn:
+        if unsent is Unsent.BUDGET:
+            raise BudgetSpent(reason) from None
+        if unsent is Unsent.DOWN:
+            if self.options.when_down == "stop":
+                raise TooManyFaults(f"{reason}; mend it and go on with coevolve resume, or set synthesizer.when_down = 'go_on'") from None
+            raise EndpointDown(reason) from None
+        raise TeacherFault(reason) from None
+
+    def _of_loop(self) -> _LoopResources:
+        loop = asyncio.get_running_loop()
+        if self._here is None or self._here.loop is not loop:
+            self._here = _LoopResources(loop, asyncio.Semaphore(self.options.concurrency))
+        return self._here
+
+
+async def _ask_endpoint(endpoint: Endpoint, request: _Request) -> Answer:
+    """One call in the form that the request's dialect gives it; raises Failed, with `instead` where another form may help."""
+    kept = request.kept
+    body = request.dialect.body(kept["model"], kept["messages"], request.room, kept["temperature"], kept["schema"])
+    try:
+        answer = read_answer(*await endpoint.post(body))
+    except Failed as failed:
+        failed.instead = request.dialect.simpler(failed, body)
+        raise
+    if not answer.text.strip():  # calls of functions that nobody offered
+        raise Failed("the reply is empty", again=True, counts=False, usage=answer.usage)
+    return answer
+
+
+def _sendable(value: Any) -> Any:
+    """Text without half characters, which no request can carry."""
+    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
