@@ -19,7 +19,6 @@ from coevolve.core.optional import (
     HasWeights,
     Installable,
     NeedsServices,
-    TakesWeights,
 )
 from coevolve.core.plugin_checks import HOOKS
 
@@ -33,7 +32,6 @@ OPTIONAL = (
     NeedsServices,
     Services,
     Journal,
-    TakesWeights,
 )
 TEXT = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text("utf-8")
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", TEXT, re.DOTALL))

@@ -86,7 +86,13 @@ def grpo(tiny: Any, tmp_path: Path) -> Callable[..., tuple[Grpo, TalkingLoop]]:
             tiny.save(path)
         trainer = Grpo(GrpoOptions(**options))
         run = SimpleNamespace(
-            seed=5, steps=steps, batch=batch, rollouts=rollouts, temperature=temperature, folder=folder or tmp_path / "run"
+            seed=5,
+            steps=steps,
+            batch=batch,
+            rollouts=rollouts,
+            temperature=temperature,
+            folder=folder or tmp_path / "run",
+            planned=False,
         )
         trainer.setup(TransformersPolicy(TransformersOptions(model=str(path))), run)
         loop = TalkingLoop(tiny.WORDS[:40], batch, rollouts, steps)
