@@ -192,7 +192,7 @@ def load_plugins(only: Sequence[str] = (), block: Sequence[str] = (), extra: Ite
     `only` (when not empty) and `block` hold plugin names or patterns of them such as "coevolve.signals.*"; UserError for one that
     fits no plugin. What is not to be loaded is not imported.
     """
-    sources = [*_default_sources(), *_entry_point_sources(), *_extra_sources(extra)]
+    sources = [*_default_sources(DEFAULT_PLUGINS), *_entry_point_sources(), *_extra_sources(extra)]
     known = [source.name for source in sources]
     for pattern in (*only, *block):
         if not fnmatch.filter(known, pattern):
@@ -226,7 +226,7 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _default_sources(paths: Sequence[str] = DEFAULT_PLUGINS) -> Iterator[_Source]:
+def _default_sources(paths: Sequence[str]) -> Iterator[_Source]:
     for path in paths:
         yield _Source(path.partition(":")[0], "coevolve", __version__, partial(_import, path))
 
