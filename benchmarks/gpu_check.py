@@ -154,7 +154,7 @@ def iteration(path: str, device: str, dtype: str, *, rows: int, prompt: int, new
     policy = policy_of(path, device, dtype, prompt + new + 64)
     trainer = Grpo(GrpoOptions(**options))
     with tempfile.TemporaryDirectory() as folder:
-        run: Any = SimpleNamespace(seed=0, steps=steps, batch=rows // 8, rollouts=8, temperature=1.0, folder=Path(folder))
+        run: Any = SimpleNamespace(seed=0, steps=steps, batch=rows // 8, rollouts=8, temperature=1.0, folder=Path(folder), planned=False)
         trainer.setup(policy, run)
         loop = OneTurn(policy, rows, prompt, new, steps)
         trainer.train(loop, None)

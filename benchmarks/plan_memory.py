@@ -91,22 +91,28 @@ def measure(case: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         policy = TransformersPolicy(TransformersOptions(model=model, max_context=context, device="cpu"))
         trainer = Grpo(GrpoOptions(**case))
-        run: Any = SimpleNamespace(seed=0, steps=2, batch=batch, rollouts=rollouts, temperature=1.0, folder=Path(folder))
+        run: Any = SimpleNamespace(seed=0, steps=2, batch=batch, rollouts=rollouts, temperature=1.0, folder=Path(folder), planned=False)
         trainer.setup(policy, run)
         trainer.train(FullLoop(policy, batch, rollouts, context), None)
     print(json.dumps({"before": before, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before}))
 
 
 def expected(case: dict[str, Any]) -> Any:
-    """The memory that the plan estimates for this case."""
-    from coevolve.core.cli.plan import plan
-    from coevolve.core.registry import load_plugins
-    from coevolve.core.settings.config import load_config
+    """The plan's Memory."""
+    from coevolve import PlannedRun
+    from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
+    from coevolve.plugins.trainers.grpo import GrpoOptions
+    from coevolve.plugins.trainers.grpo.gpu_memory import estimate
+    from coevolve.plugins.trainers.grpo.model_shapes import shape_of
+    from coevolve.plugins.trainers.grpo.resource_estimate import machine, workload
 
-    names = {"model": "policy.model", "context": "policy.max_context", "batch": "batch", "rollouts": "rollouts"}
-    sets = [f"{names.get(key, f'trainer.{key}')}={json.dumps(value)}" for key, value in case.items()]
-    registry = load_plugins(only=["coevolve.*"])
-    return plan(load_config(registry, "desk", sets=[*sets, "policy.device=cpu"]), registry).memory
+    case = dict(case)
+    model, batch, rollouts, context = case.pop("model"), case.pop("batch"), case.pop("rollouts", 8), case.pop("context")
+    policy = TransformersPolicy(TransformersOptions(model=model, max_context=context, device="cpu"))
+    shape = shape_of(model, policy.config_file())
+    assert shape is not None
+    plan = PlannedRun(2, batch, rollouts, 0, 0, 0, 0, policy)
+    return estimate(shape, workload(GrpoOptions(**case), plan, shape, machine("cpu")))
 
 
 def main() -> None:

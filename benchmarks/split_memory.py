@@ -83,7 +83,9 @@ def main() -> None:
     WholeCopy.take = timed  # type: ignore[method-assign]
     trainer = Grpo(GrpoOptions(beta=0.1, gradient_checkpointing=True))
     policy = TransformersPolicy(TransformersOptions(model=asked.model or str(asked.folder / "model"), max_context=256))
-    run: Any = SimpleNamespace(seed=0, steps=asked.steps, batch=size, rollouts=8, temperature=1.0, folder=asked.folder / "run")
+    run: Any = SimpleNamespace(
+        seed=0, steps=asked.steps, batch=size, rollouts=8, temperature=1.0, folder=asked.folder / "run", planned=False
+    )
     trainer.setup(policy, run)
     loop = Loop(policy, 8 * size, 48, 16, asked.steps)
     trainer.train(loop, None)

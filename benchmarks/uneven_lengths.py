@@ -99,7 +99,9 @@ def update(model: str, rows: list[Tokens], arrange: Callable[[Any], Any]) -> flo
     trl_trainer.by_length = arrange
     with tempfile.TemporaryDirectory() as folder:
         trainer, loop = Grpo(GrpoOptions(micro_batch=MICRO, max_gap=1e9)), Given(rows)
-        run: Any = SimpleNamespace(seed=0, steps=2, batch=len(rows) // ROWS, rollouts=ROWS, temperature=1.0, folder=Path(folder))
+        run: Any = SimpleNamespace(
+            seed=0, steps=2, batch=len(rows) // ROWS, rollouts=ROWS, temperature=1.0, folder=Path(folder), planned=False
+        )
         trainer.setup(TransformersPolicy(TransformersOptions(model=model)), run)
         trainer.train(loop, None)  # type: ignore[arg-type]
     return loop.seconds[-1]

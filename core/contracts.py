@@ -260,7 +260,10 @@ class Trainer(Component, Protocol):
     """Updates the policy from rollout groups."""
 
     def setup(self, policy: Policy, run: "RunInfo") -> None:
-        """Load what is needed for training `policy`; raise UserError for a model that cannot be trained."""
+        """Prepare to train `policy`; UserError for a policy that cannot be trained, or for numbers that do not fit together.
+
+        Where `run.planned`, only check, and only what holds on any machine.
+        """
 
     def train(self, loop: LoopState, resume_from: Path | None) -> None:
         """Do `loop.steps - loop.iteration` iterations, from the state in `resume_from`, a folder that `commit` was called with.
@@ -318,6 +321,8 @@ class RunInfo(Protocol):
     temperature: float
     """Of the rollouts' sampling."""
     folder: Path
+    planned: bool
+    """True when `coevolve plan` asks: check what holds on any machine; the model's files may be elsewhere."""
 
 
 KINDS: dict[str, type] = {

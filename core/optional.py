@@ -4,9 +4,12 @@ All are optional. Core detects them by method name; a component that lacks one s
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from .contracts import Environment, Policy, RunInfo
+from attrs import frozen
+
+from .contracts import Environment, Policy
 from .errors import InfrastructureFault
 from .model import RolloutGroup, Sampling
 from .services import Services
@@ -78,12 +81,37 @@ class NeedsEnvironment(Protocol):
         """Called once, before the first conversation. The environment's methods are thread-safe."""
 
 
+@frozen
+class ModelSettings:
+    """Which model a policy with weights samples from."""
+
+    model: str
+    """Its name, as the option `model` holds it: a folder, a name on the hub."""
+    max_context: int = 0
+    """Tokens of a whole conversation; 0 is the model's own limit."""
+    dtype: str = "auto"
+    """"float32", "bfloat16", or "auto" for what suits the device."""
+    device: str = "auto"
+    """A torch device, or "auto" for the first GPU, else the CPU."""
+
+
 @runtime_checkable
 class HasWeights(Protocol):
     """A policy that can be trained: its model can be loaded here, and its engine gives the token ids and log-probabilities it sampled.
 
     A policy whose conversations give no token ids must not offer this: text that is tokenised again is not what was sampled.
     """
+
+    quantize: str
+    """How `model` loads its weights, as in `load`. A trainer sets it before the first use, so that what is sampled is what it trains."""
+
+    @property
+    def model_settings(self) -> ModelSettings:
+        """Which model it is, as the settings name it. Opens no file."""
+
+    @property
+    def model(self) -> Any:
+        """The policy's own model, which it samples from outside of training; loaded at first use."""
 
     @property
     def tokenizer(self) -> Any:
@@ -94,24 +122,35 @@ class HasWeights(Protocol):
         """Device and dtype that the model computes in."""
 
     def check(self) -> None:
-        """UserError for what can be told without loading the weights."""
+        """UserError for what is wrong with files, chat template or device, as far as that shows without loading the weights."""
 
-    def load(self, dtype: Any = None) -> Any:
-        """A model of its own for the trainer, with weights in `dtype` (None: that of `placement`)."""
+    def config_file(self) -> Path | None:
+        """The model's config.json, found without asking the network; None: the model is on the hub and not on this machine.
+
+        UserError for a name that cannot be a model's.
+        """
+
+    def skeleton(self) -> Any:
+        """The model's modules without weights, on torch's meta device."""
+
+    def load(self, dtype: Any = None, quantize: str = "", device: str = "") -> Any:
+        """Another copy of the model, for the trainer.
+
+        `dtype`: a torch dtype of the weights, None for that of `placement`. `quantize`: "4bit" freezes them in four bits and computes in
+        `dtype`, "" keeps them whole. `device`: where they lie, "" for that of `placement`.
+        """
 
     def over(self, model: Any) -> Policy:
         """The policy that samples from `model`, a live one, as it is at each completion."""
 
+    def take_weights(self) -> None:
+        """The live model has changed: an engine with a copy of the weights copies them before it samples again.
+
+        Called before the first rollout of a training and after each update. Does nothing where the engine samples from the live model.
+        """
+
     def release(self) -> None:
         """The rollouts of an iteration are over: give back memory that the update can use."""
-
-
-@runtime_checkable
-class TakesWeights(Protocol):
-    """A policy with weights whose engine holds a copy of them, which does not follow the live model by itself."""
-
-    def take_weights(self) -> None:
-        """The live model has changed; called before the first rollout of a training and after each update."""
 
 
 @runtime_checkable
@@ -131,14 +170,6 @@ class Checkable(Protocol):
 
 
 @runtime_checkable
-class FitsPolicy(Protocol):
-    """A trainer that can say whether its settings fit on any machine; a plan, which may be for another, asks it in `setup`'s place."""
-
-    def fits(self, policy: Policy, run: "RunInfo", files: bool) -> None:
-        """UserError for what can be told on any machine; `files`: the model's are on this one."""
-
-
-@runtime_checkable
 class HasUsage(Protocol):
     """A policy that costs something to ask."""
 
@@ -154,9 +185,35 @@ class NeedsServices(Protocol):
         """Called once, before the first use and before the run writes anything: raise UserError for what is missing."""
 
 
+@frozen
+class PlannedRun:
+    """A run that is planned and not started, for `HasEstimate`."""
+
+    steps: int
+    """Iterations in all."""
+    batch: int
+    """Tasks of an iteration."""
+    rollouts: int
+    """K: rollouts of a task."""
+    wave: int
+    """Rollouts of a process at once; 0: all."""
+    evolutions: int
+    """Evolutions in the whole run."""
+    wanted: int
+    """Tasks that an evolution may admit at most."""
+    candidates: int
+    """Candidates validated in all evolutions at most."""
+    policy: Any
+    """The policy, made and not used; `Trainer.setup` has accepted it."""
+    processes: int = 1
+    """Number of GPUs, each with a process of its own, that the user asks about beside one."""
+    here: bool = False
+    """Whether the run is to be on this machine; otherwise the model's files may be elsewhere."""
+
+
 @runtime_checkable
 class HasEstimate(Protocol):
-    """A synthesizer whose work costs more than time on this machine; `coevolve run --dry-run` shows it."""
+    """A component that can estimate what a run will take: time, memory, calls, cost. Trainers, synthesizers and validators are asked."""
 
-    def estimate(self, evolutions: int, wanted: int) -> str:
-        """In one line, what `evolutions` that want `wanted` tasks each take at most: calls, tokens, cost."""
+    def estimate(self, plan: PlannedRun) -> Sequence[str]:
+        """Lines for the user, which `coevolve plan` and `coevolve run --dry-run` print. Must load no model and ask no endpoint."""

@@ -26,6 +26,7 @@ GROUPS = {
     "Contracts": ((f"{CORE}contracts", f"{CORE}loop"), "What each kind of component must offer, and the objects that it works with."),
     "Optional contracts": ((f"{CORE}optional",), "What a component may offer beside its contract. Core detects each one by its methods."),
     "Services": ((f"{CORE}services",), "What core hands to a synthesizer or a validator that has `bind_services`."),
+    "Commands of plugins": ((f"{CORE}run.trained_run",), "What a command that a plugin adds can open."),
     "Refusals and replay": ((f"{CORE}refusals", f"{CORE}replay"), "Why a candidate is refused, and how to play texts in an episode."),
     "Errors and texts": ((f"{CORE}errors", f"{CORE}text"), "What to raise, and how to put it on one line."),
     "Hooks, commands, version": (
@@ -46,7 +47,7 @@ SPECIAL = ("__call__", "__iter__", "__len__")
 """Special methods that are part of what a class offers."""
 REFERENCE_HEAD = """# Reference
 
-Every public name, with the text of its docstring. Import those of the first seven groups from `coevolve`. Anything else in the package may
+Every public name, with the text of its docstring. Import those of the first eight groups from `coevolve`. Anything else in the package may
 change at any time. [plugins.md](plugins.md) explains how the contracts work together.
 
 This page is written by `python docs/make_reference.py`.

@@ -20,6 +20,7 @@ from coevolve import (
     ExplorationContext,
     Feedback,
     Origin,
+    PlannedRun,
     Signal,
     Step,
     Synthesizer,
@@ -60,6 +61,14 @@ class Operators:
     def __init__(self, options: OperatorsOptions) -> None:
         self.options = options
         self._survey = Survey()
+
+    def estimate(self, plan: PlannedRun) -> list[str]:
+        """How many environment calls the evolutions make at most."""
+        return (
+            [f"exploration by {self.name}: at most {plan.evolutions * self.options.max_calls:,} environment calls"]
+            if plan.evolutions
+            else []
+        )
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
         catalog = catalog_of(environment.describe())

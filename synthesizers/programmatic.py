@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import attrs
 from attrs import define, field, frozen, validators
 
-from coevolve import CandidateTask, Environment, ExplorationContext, Feedback, Origin, Signal, Synthesizer, hookimpl
+from coevolve import CandidateTask, Environment, ExplorationContext, Feedback, Origin, PlannedRun, Signal, Synthesizer, hookimpl
 
 from .argument_values import ArgumentValues
 from .blame import FailureRates, link_outcomes
@@ -55,6 +55,14 @@ class Programmatic:
     def __init__(self, options: ProgrammaticOptions) -> None:
         self.options = options
         self._survey = Survey()
+
+    def estimate(self, plan: PlannedRun) -> list[str]:
+        """How many environment calls the evolutions make at most."""
+        return (
+            [f"exploration by {self.name}: at most {plan.evolutions * self.options.max_calls:,} environment calls"]
+            if plan.evolutions
+            else []
+        )
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
         signals = feedback.signals if self.options.use_signals else ()

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import attrs
 from attrs import field, frozen, validators
 
-from coevolve import CandidateTask, Environment, ExplorationContext, Feedback, Origin, Synthesizer, Task, hookimpl
+from coevolve import CandidateTask, Environment, ExplorationContext, Feedback, Origin, PlannedRun, Synthesizer, Task, hookimpl
 
 from .argument_values import ArgumentValues, fitting_results
 from .call_exploration import BudgetExhausted, CallBudget, Exploration, open_exploration
@@ -45,6 +45,14 @@ class RandomExploration:
     def __init__(self, options: RandomOptions) -> None:
         self.options = options
         self._survey = Survey()
+
+    def estimate(self, plan: PlannedRun) -> list[str]:
+        """How many environment calls the evolutions make at most."""
+        return (
+            [f"exploration by {self.name}: at most {plan.evolutions * self.options.max_calls:,} environment calls"]
+            if plan.evolutions
+            else []
+        )
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
         catalog = catalog_of(environment.describe())

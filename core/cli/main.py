@@ -99,7 +99,7 @@ def run(
         from .plan import plan
 
         if not follows():
-            print("\n".join(plan(settings, registry, here=True).lines))
+            print("\n".join(plan(settings, registry, here=True)))
         return
     from ..run.drive import follow, start
 
@@ -122,10 +122,9 @@ def plan(
     """What a run would take: counts, memory by part, the cost of an iteration, which GPUs hold it. Loads no model, writes nothing."""
     from ..run.prepare import prepare
     from ..settings.sources import setting_sources
-    from .plan import plan as made
+    from .plan import plan as lines
 
-    found = made(*prepare(setting_sources(recipe, config, sets or ()), block or ()), processes)
-    print("\n".join([*found.lines, *found.others]))
+    print("\n".join(lines(*prepare(setting_sources(recipe, config, sets or ()), block or ()), processes)))
 
 
 @app.command(short_help="Go on with a run.")

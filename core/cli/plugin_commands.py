@@ -5,6 +5,7 @@ Plugins are loaded for it only where their commands matter: for the list of comm
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -18,12 +19,12 @@ class PluginGroup(TyperGroup):
     """Names or patterns of the plugins that may add commands; empty: all."""
     _added = False
 
-    def list_commands(self, ctx: typer.Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         """The names of all commands, core's first."""
         self._add()
         return list(self.commands)
 
-    def get_command(self, ctx: typer.Context, cmd_name: str):  # type: ignore[no-untyped-def]  # typer's own type is private
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # typer's own types are private
         """The command of that name; None when there is none."""
         if cmd_name not in self.commands:
             self._add()

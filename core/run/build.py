@@ -36,6 +36,7 @@ class RunSettings:
     rollouts: int
     temperature: float
     folder: Path
+    planned: bool = False
 
 
 def build(

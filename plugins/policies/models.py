@@ -37,6 +37,28 @@ def locate(name: str) -> str:
     return name
 
 
+def config_file(name: str) -> Path | None:
+    """config.json of the model, found without asking the network or converting anything. None: it is not on this machine.
+
+    UserError for a name that cannot be a model's.
+    """
+    if name in CONVERTED:
+        return None
+    file = Path(name).expanduser() / "config.json"
+    if not name.startswith("pkg:") and isfile(file):
+        return file
+    if name.startswith("pkg:") or isdir(file.parent) or not _HUB_NAME.fullmatch(name):
+        return Path(locate(name)) / "config.json"
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        cached = try_to_load_from_cache(name, "config.json")
+    except HFValidationError:
+        return None
+    return Path(cached) if isinstance(cached, str) else None
+
+
 def _on_the_hub(name: str) -> None:
     """One quick question instead of the library's minute of retries: a mistyped path looks like a hub name."""
     from huggingface_hub import get_session, hf_hub_url, try_to_load_from_cache

@@ -12,12 +12,13 @@ Sampled ids, masks and log-probabilities are kept as they were drawn; the enviro
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from attrs import define, field, frozen
 from attrs.validators import ge
 
-from coevolve import Message, Sampling, Task, Tokens, hookimpl
+from coevolve import Message, ModelSettings, Sampling, Task, Tokens, hookimpl
 
 
 @frozen
@@ -122,6 +123,17 @@ class TransformersPolicy:
         check_config(self.path, self.tokenizer)
         _ = self.chat, self.placement
 
+    @property
+    def model_settings(self) -> ModelSettings:
+        """Which model it is, as the options name it."""
+        return ModelSettings(self.options.model, self.options.max_context, self.options.dtype, self.options.device)
+
+    def config_file(self) -> Path | None:
+        """The model's config.json, found without asking the network; None: it is not on this machine. UserError for an impossible name."""
+        from .models import config_file
+
+        return config_file(self.options.model)
+
     def skeleton(self) -> Any:
         """The model's modules without their weights."""
         from .models import skeleton
@@ -186,6 +198,9 @@ class TransformersPolicy:
 
         self.engine.complete(conversations, sampling, ended)
         return texts
+
+    def take_weights(self) -> None:
+        """Does nothing: it samples from the live model itself."""
 
     def release(self) -> None:
         """Give back what finished conversations hold; the model stays loaded."""

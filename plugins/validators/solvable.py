@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from attrs import field, frozen, validators
 
-from coevolve import Attempts, CandidateTask, Environment, Reason, Services, Task, TaskPool, UserError, Verdict, hookimpl
+from coevolve import Attempts, CandidateTask, Environment, PlannedRun, Reason, Services, Task, TaskPool, UserError, Verdict, hookimpl
 
 
 @frozen
@@ -52,6 +52,10 @@ class Solvable:
     def bind_services(self, services: Services) -> None:
         """Receive the attempts of the policy that the options name."""
         self._attempts = services.attempts(self.options.policy, self.options.settings)
+
+    def estimate(self, plan: PlannedRun) -> list[str]:
+        """How many attempts the policy makes at most."""
+        return [f"attempts by a policy at candidates: at most {plan.candidates * self.options.attempts:,}"] if plan.candidates else []
 
     def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
         if self._attempts is None:

@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from coevolve import CandidateTask, Chat, Environment, Feedback, Journal, Services
+from coevolve import CandidateTask, Chat, Environment, Feedback, Journal, PlannedRun, Services
 
 from .assignments import assignments
 from .options import TeacherOptions, call_cap, estimate, missing_key
@@ -35,8 +35,9 @@ class Teacher:
         if text := missing_key(self.options):
             services.journal.tell(f"{text} (a replay needs none)")
 
-    def estimate(self, evolutions: int, wanted: int) -> str:
-        return estimate(self.options, evolutions)
+    def estimate(self, plan: PlannedRun) -> list[str]:
+        """Calls, tokens and cost at most."""
+        return [f"teacher calls: {estimate(self.options, plan.evolutions)}"]
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
         from .evolution import Evolution

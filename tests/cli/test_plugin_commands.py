@@ -5,8 +5,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from typer import Typer
 
+from coevolve import hookimpl
+from coevolve.core.cli.main import main
 from coevolve.core.registry import COMMAND_PLUGINS, DEFAULT_PLUGINS, command_hooks, load_plugins
+from coevolve.testing import registered
 
 Call = Callable[..., int]
 Read = pytest.CaptureFixture[str]
@@ -123,3 +127,15 @@ def test_the_default_plugins_with_commands_are_known_without_importing_the_other
     with_commands = [record.name for record in load_plugins(only=["coevolve.*"]).records if "coevolve_commands" in record.hooks]
     assert with_commands == list(COMMAND_PLUGINS)
     assert [name for name, _ in command_hooks(["coevolve.*"])] == with_commands
+
+
+def test_a_registered_plugin_has_its_commands_too(capfd: Read) -> None:
+    class Talk:
+        @hookimpl
+        def coevolve_commands(self, app: Typer) -> None:
+            app.command("talk", help="Talk.")(lambda: print("talked"))
+
+    with registered(Talk()):
+        assert main(["talk"]) == 0
+    assert capfd.readouterr().out == "talked\n"
+    assert main(["talk"]) == 2

@@ -46,7 +46,12 @@ def test_each_task_is_tried_once_and_kept(finished: Path, monkeypatch: pytest.Mo
 def test_it_is_the_trained_policy_that_tries(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
     real: Callable[..., Any] = Registry.make
-    monkeypatch.setattr(Registry, "make", lambda self, kind, chosen: (made.append((kind, chosen.options)), real(self, kind, chosen))[1])
+
+    def make(self: Registry, kind: str, chosen: Any) -> Any:
+        made.append((kind, chosen.options))
+        return real(self, kind, chosen)
+
+    monkeypatch.setattr(Registry, "make", make)
     with trained_run(finished, "stockroom", ["policy.share=0.9"]) as run:
         assert run.folder == finished
     options = dict(made)["policy"]

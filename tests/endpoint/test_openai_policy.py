@@ -293,7 +293,7 @@ def test_nonsense_is_a_fault_of_the_endpoint(rude: Any, raw: str, no_waiting: An
 
 
 def test_it_cannot_be_trained(rude: Any) -> None:
-    run: Any = SimpleNamespace(seed=0, steps=1, batch=2, rollouts=4, folder=None)
+    run: Any = SimpleNamespace(seed=0, steps=1, batch=2, rollouts=4, folder=None, planned=False)
     with pytest.raises(UserError, match=r"policy .openai. cannot be trained \(.*no token ids, and text that is tok.*\)") as caught:
         Grpo(GrpoOptions()).setup(policy(rude), run)
     assert "\n" not in str(caught.value) and rude.requests == []

@@ -21,7 +21,6 @@ from coevolve.core.optional import (
     HasWeights,
     Installable,
     NeedsServices,
-    TakesWeights,
 )
 from coevolve.core.plugin_checks import COMPONENT_HOOKS, HOOKS
 from coevolve.core.registry import load_plugins
@@ -37,7 +36,6 @@ OPTIONAL = (
     NeedsServices,
     Services,
     Journal,
-    TakesWeights,
 )
 TEXT = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text("utf-8")
 FILES: dict[str, str] = {}

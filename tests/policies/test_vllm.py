@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from coevolve import HasWeights, Outcome, RolloutGroup, Sampling, TakesWeights, Task, Trajectory, UserError
+from coevolve import HasWeights, Outcome, RolloutGroup, Sampling, Task, Trajectory, UserError
 from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
 from coevolve.plugins.policies.vllm import VllmOptions, VllmPolicy
 
@@ -69,7 +69,7 @@ def vllm(started: VllmPolicy) -> Iterator[VllmPolicy]:
 
 def test_without_vllm_it_says_what_to_install(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = VllmPolicy(VllmOptions(model=str(model_folder)))
-    assert isinstance(policy, HasWeights) and isinstance(policy, TakesWeights)
+    assert isinstance(policy, HasWeights)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"needs vLLM, which is not installed: pip install 'coevolve\[vllm\]'"):
         policy.check()
@@ -184,7 +184,7 @@ def test_grpo_trains_with_it(model_folder: Path, vllm: VllmPolicy, tmp_path: Pat
 
     loop = Loop()
     trainer = Grpo(GrpoOptions(learning_rate=0.01, max_gap=BOUND, **options))
-    run: Any = SimpleNamespace(seed=1, steps=3, batch=2, rollouts=2, temperature=1.0, folder=tmp_path)
+    run: Any = SimpleNamespace(seed=1, steps=3, batch=2, rollouts=2, temperature=1.0, folder=tmp_path, planned=False)
     trainer.setup(vllm, run)
     before = gap(vllm.load(), talks(vllm, 1, seed=9))
     trainer.train(loop, None)

@@ -34,6 +34,7 @@ class Run:
     rollouts: int = 8
     temperature: float = 1.0
     seed: int = 0
+    planned: bool = False
     iteration: int = 0
     committed: list[Path] = attrs.field(factory=list)
     successes: list[float] = attrs.field(factory=list)

@@ -94,7 +94,9 @@ def grpo(tiny: Any, tmp_path: Path) -> Callable[..., tuple[Grpo, TalkingLoop]]:
         if not path.is_dir():
             tiny.save(path)
         trainer = Grpo(GrpoOptions(**options))
-        run = SimpleNamespace(seed=5, steps=steps, batch=batch, rollouts=rollouts, temperature=temperature, folder=tmp_path / "run")
+        run = SimpleNamespace(
+            seed=5, steps=steps, batch=batch, rollouts=rollouts, temperature=temperature, folder=tmp_path / "run", planned=False
+        )
         trainer.setup(policy(TransformersOptions(model=str(path), dtype=dtype)), run)
         loop = TalkingLoop(tiny.WORDS[:40], batch, rollouts, steps)
         loop.temperature = temperature

@@ -38,7 +38,7 @@ def train(
     options = dict(options)
     settings = TransformersOptions(model=str(folder / options.pop("model", "model")), dtype=options.pop("dtype", "auto"))
     trainer = Grpo(GrpoOptions(**options))
-    run = SimpleNamespace(seed=5, steps=steps, batch=batch, rollouts=rollouts, temperature=1.0, folder=folder / "run")
+    run = SimpleNamespace(seed=5, steps=steps, batch=batch, rollouts=rollouts, temperature=1.0, folder=folder / "run", planned=False)
     trainer.setup(TransformersPolicy(settings), run)
     loop = TalkingLoop(tiny.WORDS[:40], batch, rollouts, steps)
     loop.change = change or loop.change

@@ -11,7 +11,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coevolve import CoevolveError, HasWeights, TakesWeights, Trajectory
+from coevolve import CoevolveError, HasWeights, Trajectory
+from coevolve.plugins.policies.scripted import Scripted
 from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
 from coevolve.plugins.trainers.grpo import Grpo, GrpoOptions
 from coevolve.plugins.trainers.grpo.trl_trainer import Gap
@@ -110,10 +111,10 @@ def test_the_bound_follows_the_dtype(grpo: Callable[..., Any], dtype: str, bound
     assert Grpo(GrpoOptions(max_gap=2.0)).largest_gap() == 2.0
 
 
-def test_who_can_be_trained_and_who_takes_weights(tiny: Any, tmp_path: Any) -> None:
+def test_who_can_be_trained(tiny: Any, tmp_path: Any) -> None:
     options = TransformersOptions(model=str(tiny.save(tmp_path / "model")))
-    assert isinstance(TransformersPolicy(options), HasWeights) and not isinstance(TransformersPolicy(options), TakesWeights)
-    assert isinstance(Copying(options), TakesWeights)
+    assert isinstance(TransformersPolicy(options), HasWeights) and isinstance(Copying(options), HasWeights)
+    assert isinstance(TransformersPolicy, HasWeights) and not isinstance(Scripted, HasWeights), "a class is asked, and no file is read"
 
 
 @given(st.lists(st.lists(st.floats(-5, 5), max_size=6), max_size=5))

@@ -47,7 +47,7 @@ def test_only_tokens_that_carry_loss_meet_the_head(grpo: Callable[..., Any], mon
 
 def test_what_qlora_lacks_is_named_in_the_error(tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(tiny.save(tmp_path / "model"))
-    run: Any = SimpleNamespace(seed=0, steps=1, batch=1, rollouts=2, temperature=1.0, folder=tmp_path / "run")
+    run: Any = SimpleNamespace(seed=0, steps=1, batch=1, rollouts=2, temperature=1.0, folder=tmp_path / "run", planned=False)
 
     def refusal(**options: Any) -> str:
         with pytest.raises(UserError) as caught:

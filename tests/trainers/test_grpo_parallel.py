@@ -123,6 +123,6 @@ def test_rows_that_cannot_be_shared_out_evenly_are_refused(tiny: Any, tmp_path: 
     monkeypatch.setenv("WORLD_SIZE", "2")
     policy = TransformersPolicy(TransformersOptions(model=str(tiny.save(tmp_path / "model"))))
     for rollouts, micro, words in ((3, 0, "3 rows of an iteration .* over 2 processes"), (4, 4, "2 rows .* in each of 2 processes")):
-        run: Any = SimpleNamespace(seed=0, steps=1, batch=1, rollouts=rollouts, temperature=1.0, folder=tmp_path / "run")
+        run: Any = SimpleNamespace(seed=0, steps=1, batch=1, rollouts=rollouts, temperature=1.0, folder=tmp_path / "run", planned=False)
         with pytest.raises(UserError, match=words):
             Grpo(GrpoOptions(micro_batch=micro)).setup(policy, run)

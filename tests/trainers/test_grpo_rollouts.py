@@ -121,7 +121,7 @@ def test_the_loss_uses_the_temperature_of_sampling(grpo: Callable[..., Any]) -> 
 def test_policies_and_numbers_that_cannot_be_trained_are_refused(grpo: Callable[..., Any], tmp_path: Any) -> None:
     from types import SimpleNamespace
 
-    run: Any = SimpleNamespace(seed=0, steps=1, batch=2, rollouts=4, folder=tmp_path)
+    run: Any = SimpleNamespace(seed=0, steps=1, batch=2, rollouts=4, folder=tmp_path, planned=False)
     with pytest.raises(UserError, match=r"policy 'scripted' cannot be trained .*no token ids.*tokenised again"):
         Grpo(GrpoOptions()).setup(Scripted(ScriptedOptions()), run)
     with pytest.raises(UserError, match="set it to at least 2"):

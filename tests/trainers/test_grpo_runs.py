@@ -206,7 +206,7 @@ def test_training_prints_nothing_and_keeps_the_settings_of_transformers(
 def test_a_model_that_cannot_chat_is_refused_before_anything_is_written(tiny: Any, tmp_path: Path) -> None:
     folder = tiny.save(tmp_path / "model")
     (folder / "chat_template.jinja").unlink()
-    run = SimpleNamespace(seed=0, steps=1, batch=1, rollouts=2, temperature=1.0, folder=tmp_path / "run")
+    run = SimpleNamespace(seed=0, steps=1, batch=1, rollouts=2, temperature=1.0, folder=tmp_path / "run", planned=False)
     with pytest.raises(UserError, match="has no chat template"):
         Grpo(GrpoOptions()).setup(TransformersPolicy(TransformersOptions(model=str(folder))), run)
     assert not (tmp_path / "run").exists()

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 import torch
 
-from coevolve import Sampling, Task, UserError
+from coevolve import Sampling, Task
 from coevolve.plugins.library_logging import quiet
 from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
-from coevolve.plugins.trainers.grpo import Grpo, GrpoOptions
 from coevolve.plugins.trainers.grpo.sharded_weights import WholeCopy, whole_state
 
 
@@ -73,16 +72,3 @@ def test_adapters_are_in_the_copy_too_and_in_the_policys_dtype(tiny: Any, tmp_pa
     state = whole_state(trained, is_first=True)
     assert state and all("lora_" in name and torch.equal(value, theirs[name]) for name, value in state.items())
     assert not whole_state(trained, is_first=False)
-
-
-def test_a_policy_that_cannot_keep_a_copy_is_refused(policy: TransformersPolicy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Bare(TransformersPolicy):
-        def load(self, dtype: Any = None) -> Any:  # type: ignore[override]
-            return super().load(dtype)
-
-    run: Any = type("Run", (), {"seed": 0, "steps": 1, "batch": 1, "rollouts": 2, "temperature": 1.0, "folder": tmp_path / "run"})()
-    monkeypatch.setenv("ACCELERATE_USE_DEEPSPEED", "true")
-    monkeypatch.setenv("ACCELERATE_DEEPSPEED_ZERO_STAGE", "3")
-    Grpo(GrpoOptions()).setup(policy, run)
-    with pytest.raises(UserError, match="use DDP"):
-        Grpo(GrpoOptions()).setup(Bare(policy.options), run)

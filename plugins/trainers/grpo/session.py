@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from coevolve import CoevolveError, LoopState, RolloutGroup, RunInfo, TakesWeights, UserError
+from coevolve import CoevolveError, LoopState, RolloutGroup, RunInfo, UserError
 
 from .iteration_metrics import IterationMetrics
 
@@ -126,8 +126,7 @@ class Session:
         """Copy the trained weights to the engines that sample with a copy."""
         if self.trainer.copy:
             self.trainer.copy.take(self.trainer.model)
-        if isinstance(self.trainer.live_policy, TakesWeights):
-            self.trainer.live_policy.take_weights()
+        self.trainer.live_policy.take_weights()
 
     def saved(self, folder: Path) -> None:
         """Commit a complete checkpoint, then delete all but this one and the one before."""

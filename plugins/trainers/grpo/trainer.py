@@ -17,7 +17,6 @@ ticket comes up, so an evolved pool is used by the very next iteration.
 """
 
 import importlib.util
-import inspect
 import os
 from math import inf
 from pathlib import Path
@@ -31,6 +30,7 @@ from coevolve import (
     CoevolveError,
     HasWeights,
     LoopState,
+    PlannedRun,
     Policy,
     RunInfo,
     UserError,
@@ -106,14 +106,36 @@ class Grpo:
         self._whole: Any = None
         """Where the weights are split: those to save, in the first process."""
 
-    def fits(self, policy: Any, run: RunInfo, files: bool) -> None:
-        """Check that `policy` has weights to train, that the run's numbers fit together and, where they are here, the model's `files`."""
+    def setup(self, policy: Policy, run: RunInfo) -> None:
+        """Check that the policy has weights to train, the run's numbers, the model's files and what this machine must have; loads nothing
+        large. For a plan the machine is not checked, nor files that are elsewhere."""
         if not (isinstance(type(policy), HasWeights) or isinstance(policy, HasWeights)):  # the first reads no files, on any Python
             why = "it has no weights here and gives no token ids, and text that is tokenised again is not what was sampled"
             raise UserError(f'policy {policy.name!r} cannot be trained ({why}); choose policy.name = "transformers" or "vllm"')
+        weights: Any = policy
+        processes = _processes()
+        self._check_numbers(run, processes)
+        self._check_quantize()
+        self._launch = launch(self.options.quantize, processes)
+        if not (run.planned and weights.config_file() is None):
+            weights.check()
+            self._check_adapter(weights)
+        self._local_rows = run.batch * run.rollouts // processes
+        self._policy, self._run = weights, run
+        if self.options.quantize and not run.planned:
+            self._check_machine()
+            weights.quantize = self.options.quantize
+
+    def estimate(self, plan: PlannedRun) -> list[str]:
+        """Memory by part, the cost of an iteration, and for a plan which GPUs hold the run."""
+        from .resource_estimate import estimate_lines
+
+        return list(estimate_lines(self.options, plan))
+
+    def _check_numbers(self, run: RunInfo, processes: int) -> None:
         if run.rollouts < 2:
             raise UserError(f"rollouts is {run.rollouts}, but advantages are relative to a task's other rollouts; set it to at least 2")
-        processes, micro = _processes(), self.options.micro_batch
+        micro = self.options.micro_batch
         rows, rest = divmod(run.batch * run.rollouts, processes)
         if rest:
             raise UserError(
@@ -122,45 +144,25 @@ class Grpo:
         if micro and rows % micro:
             each = f" in each of {processes} processes" if processes > 1 else ""
             raise UserError(f"trainer.micro_batch {micro} does not divide the {rows} rows of an iteration (batch * rollouts){each}")
-        self._check_quantize(policy)
-        self._launch = launch(self.options.quantize, processes)
-        if self._launch.splits and not ("device" in inspect.signature(policy.load).parameters and hasattr(type(policy), "model")):
-            raise UserError(f"policy {policy.name!r} cannot be trained by {self._launch}, which splits its weights: use DDP (torchrun)")
-        if files:
-            policy.check()
-            self._check_adapter(policy)
 
-    def setup(self, policy: Policy, run: RunInfo) -> None:
-        """Check what `fits` checks, and what this machine must have; loads nothing large."""
-        self.fits(policy, run, files=True)
-        self._local_rows = run.batch * run.rollouts // _processes()
-        self._policy, self._run = policy, run
-        self._check_machine()
-        if self.options.quantize:
-            self._policy.quantize = self.options.quantize
-
-    def _check_quantize(self, policy: Any) -> None:
+    def _check_quantize(self) -> None:
         if not self.options.quantize:
             return
         if self.options.quantize != "4bit":
             raise UserError(f'trainer.quantize {self.options.quantize!r} is unknown; choose "4bit", or "" for none')
         if not self.options.lora_rank:
             raise UserError('trainer.quantize "4bit" trains adapters over frozen weights: set trainer.lora_rank, such as 16')
-        if "quantize" not in inspect.signature(policy.load).parameters:
-            raise UserError(f'trainer.quantize "4bit" cannot load the model of policy {policy.name!r}: set policy.name=transformers')
 
     def _check_machine(self) -> None:
-        if not self.options.quantize:
-            return
         if not self._policy.placement[0].startswith("cuda"):
             raise UserError('trainer.quantize "4bit" needs a GPU, and policy.device is the CPU: set trainer.quantize=""')
         if importlib.util.find_spec("bitsandbytes") is None:
             raise UserError('trainer.quantize "4bit" needs the package bitsandbytes: pip install bitsandbytes')
 
     def _check_adapter(self, policy: Any) -> None:
-        """Put the adapters into the model's skeleton, where the policy has one to show."""
+        """Put the adapters into the model's skeleton."""
         rank, targets = self.options.lora_rank, self.options.lora_targets
-        if not rank or not hasattr(policy, "skeleton"):
+        if not rank:
             return
         from peft import get_peft_model
 
@@ -170,7 +172,7 @@ class Grpo:
             raise UserError(f"trainer.lora_rank is {rank}, above the model's width {width}: set it to that or less")
         head = {name.rpartition(".")[2] for name, module in model.named_modules() if module is model.get_output_embeddings()}
         if named := head.intersection(name.rpartition(".")[2] for name in targets):
-            raise UserError(f"trainer.lora_targets names {named.pop()!r}, the model's head, which takes no adapter: leave it out")
+            raise UserError(f"trainer.lora_targets names {named.pop()!r}, the model's head, which takes no adapter: remove it")
         try:
             with quiet():
                 get_peft_model(model, self._adapter())
@@ -216,14 +218,14 @@ class Grpo:
 
         with TemporaryDirectory() as folder:
             model.save_pretrained(folder, state_dict=self._whole)
-            where = {"device": "cpu"} if self.options.quantize else self._where()  # the model in four bits is still on the GPU
+            where = "cpu" if self.options.quantize else self._where()  # the model in four bits is still on the GPU
             with read_whole():
-                merged: Any = PeftModel.from_pretrained(self._policy.load(**where), folder).merge_and_unload()
+                merged: Any = PeftModel.from_pretrained(self._policy.load(device=where), folder).merge_and_unload()
         return merged
 
-    def _where(self) -> dict[str, str]:
+    def _where(self) -> str:
         """Split weights are read into main memory: a device may have no room for all of them."""
-        return {"device": "cpu"} if self._launch.splits else {}
+        return "cpu" if self._launch.splits else ""
 
     def _build(self, loop: LoopState, resume_from: Path | None) -> Any:
         os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
@@ -243,13 +245,12 @@ class Grpo:
         dtype = self._policy.placement[1]
         # Full training keeps float32 weights (small updates vanish in bfloat16) and computes in the policy's dtype; what splits them makes
         # them float32 itself, when each process has only its part to keep.
-        quantized = {"quantize": self.options.quantize} if self.options.quantize else {}
         tickets = [f"{iteration}:{slot}" for iteration in range(1, loop.steps + 1) for slot in range(self._run.batch)]
         if self._launch is Launch.ZERO3:
             meet()
         with read_whole():
             model = self._policy.load(
-                dtype if self.options.lora_rank or self._launch.splits else torch.float32, **self._where(), **quantized
+                dtype if self.options.lora_rank or self._launch.splits else torch.float32, self.options.quantize, self._where()
             )
             copy = WholeCopy(self._policy.model, self._adapter()) if self._launch.splits else None
         trainer = PackedGrpoTrainer(

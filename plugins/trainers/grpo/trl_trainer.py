@@ -22,14 +22,11 @@ from attrs import astuple, frozen
 from torch import Tensor
 from trl.trainer.grpo_trainer import GRPOTrainer
 
+from .gpu_memory import PASS_ROWS, TILE_COLUMNS_CPU
 from .sharded_weights import set_up, split_reference
 
-CPU_TILE = 4096
-"""Columns of the vocabulary in a tile of logits on a CPU; a tile has at most 4,096 rows."""
 TOOL_MASKS = 2
 """Place of the masks in what TRL's `_generate` gives."""
-PASS_ROWS = 32
-"""Rows of like length that share a forward pass: enough to keep a CPU busy, few enough to be of like length."""
 
 
 @frozen
@@ -249,7 +246,7 @@ def by_length(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def small_tiles() -> None:
     """Use smaller tiles on a CPU, where TRL's head has about eight temporaries of a tile's size: 4 GB with TRL's own setting."""
-    trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE = min(CPU_TILE, trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE)
+    trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE = min(TILE_COLUMNS_CPU, trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE)
 
 
 def group_scale(tokens: Tensor, rollouts: int) -> Tensor:

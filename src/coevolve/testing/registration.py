@@ -17,9 +17,10 @@ def registered(plugin: object) -> Iterator[registry.Registry]:
             assert plugins.component("signal", "stuck")
     """
     name = getattr(plugin, "__name__", None) or type(plugin).__name__
-    before, was = registry.DEFAULT_PLUGINS, sys.modules.get(name)
+    before, commands, was = registry.DEFAULT_PLUGINS, registry.COMMAND_PLUGINS, sys.modules.get(name)
     sys.modules[name] = plugin  # type: ignore[assignment]
     registry.DEFAULT_PLUGINS = (*before, name)  # type: ignore[assignment]
+    registry.COMMAND_PLUGINS = (*commands, name)  # type: ignore[assignment]
     try:
         loaded = registry.load_plugins()
         error = next((record.error for record in loaded.records if record.name == name), None)
@@ -27,6 +28,7 @@ def registered(plugin: object) -> Iterator[registry.Registry]:
         yield loaded
     finally:
         registry.DEFAULT_PLUGINS = before
+        registry.COMMAND_PLUGINS = commands
         if was is None:
             sys.modules.pop(name, None)
         else:

@@ -20,59 +20,22 @@ With gradient checkpointing a layer keeps h, and one layer at a time all of it. 
 
 from attrs import frozen
 
+from .model_shapes import Shape
+
 FLOAT32, BFLOAT16 = 4, 2
 """Bytes of a number."""
 FOUR_BITS = 0.56
 """Bytes of a weight in four bits, its share of the scales included."""
 TILE_ROWS, TILE_COLUMNS, TILE_COLUMNS_CPU = 4096, 32_768, 4096
-"""Of the tiles in which trainer "grpo" makes logits."""
+"""Of a tile of logits, rows and columns of the vocabulary: TRL's own on a GPU, narrower ones on a CPU."""
 TILE_COPIES, TILE_COPIES_CPU = 2, 8
+"""Temporaries of a tile's size that TRL's head has at once."""
 DRAW = 20
 """Bytes for each row and token of the vocabulary while tokens are drawn: logits, log-probabilities, probabilities, cumulated in float64."""
 PASS_ROWS = 32
-"""Rows that share a forward pass where nothing is kept for a backward pass."""
+"""Rows of like length that share a forward pass: enough to keep a CPU busy, few enough to be of like length."""
 STEPS_COPIES = 1
 """Copies of the trained weights that AdamW's step holds on a GPU, where it takes all tensors at once."""
-
-
-@frozen
-class Shape:
-    """Of a model: its number of weights, and what its cache and activations depend on. `context` is its own limit in tokens.
-
-    `intermediate` is the size of the feed-forward that a token passes: the visited experts' together. `active` is the number of weights
-    that act on a token, 0 for all. `tied`: the head shares the embedding's weights.
-    """
-
-    parameters: int
-    layers: int
-    kv_heads: int
-    head_dim: int
-    context: int
-    hidden: int = 0
-    heads: int = 0
-    intermediate: int = 0
-    vocabulary: int = 0
-    tied: bool = True
-    active: int = 0
-
-    def cache(self, rows: int, context: int, size: int) -> int:
-        """Bytes of keys and values."""
-        return 2 * self.layers * self.kv_heads * self.head_dim * size * rows * context
-
-    def adapters(self, rank: int) -> int:
-        """Weights of LoRA adapters on every linear layer but the head."""
-        queries, keys = self.heads * self.head_dim, self.kv_heads * self.head_dim
-        attention = 2 * (self.hidden + queries) + 2 * (self.hidden + keys)
-        return self.layers * rank * (attention + 3 * (self.hidden + self.intermediate))
-
-    def kept(self, lora_rank: int, context: int) -> int:
-        """Numbers a token and layer that the backward pass needs."""
-        attention, forward = 4 * self.heads * self.head_dim, 4 * self.intermediate
-        return (4 * self.hidden + 7 * lora_rank if lora_rank else 6 * self.hidden) + attention + forward + context
-
-    def acting(self) -> int:
-        """Weights that a token meets: with a tied head all of them, else all but the embedding's."""
-        return self.active or self.parameters - (0 if self.tied else self.vocabulary * self.hidden)
 
 
 @frozen

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from attrs import frozen
 
-from .memory import BFLOAT16, Memory, Shape, Workload
+from .gpu_memory import BFLOAT16, Memory, Workload
+from .model_shapes import Shape
 
 UTILISATION = 0.35
 WRITTEN = 0.25
@@ -74,13 +75,13 @@ def seconds(shape: Shape, work: Workload, found: Step, memory: Memory, gpu: Gpu)
     return sampling + found.training / peak
 
 
-def fits(memory: Memory) -> str:
-    """Which of the GPUs hold it."""
+def gpus_that_hold(memory: Memory) -> str:
+    """Names of the GPUs in the table whose memory is enough."""
     able = [f"{gpu.name} ({gpu.memory} GB)" for gpu in GPUS if memory.needed <= gpu.memory * 10**9 * (1 - RESERVE)]
     return ", ".join(able) or f"none of {', '.join(f'{gpu.memory}' for gpu in GPUS)} GB"
 
 
-def told(shape: Shape, work: Workload, memory: Memory) -> Iterator[str]:
+def cost_lines(shape: Shape, work: Workload, memory: Memory) -> Iterator[str]:
     """Lines for people on the cost of an iteration in one process."""
     found = step(shape, work)
     yield (
