@@ -205,6 +205,6 @@ class Evolution:
                 add(realise(candidate, start, steps, self.environment, task_id(), origin, self.options.queries))
             except Refusal as refusal:
                 add(unmade(candidate.query, candidate.intent), refusal)
-        for refusal in refused:
-            add(unmade("", ""), refusal)
+        for unread in refused:
+            add(unmade("", ""), unread)
         return tuple(made)
