@@ -186,7 +186,7 @@ def test_nothing_is_left_to_do_and_nothing_to_go_on_from(grpo: Callable[..., Any
     assert loop.groups == {}
     trainer, loop = grpo(steps=2)
     loop.iteration = 1
-    with pytest.raises(CoevolveError, match="no checkpoint to go on from"):
+    with pytest.raises(CoevolveError, match="no checkpoint to resume from"):
         trainer.train(loop, None)
 
 
