@@ -16,12 +16,11 @@ from typing import Any, Protocol
 import attrs
 import pluggy
 
-from coevolve import __version__
-
 from . import hookspecs
 from .errors import TooManyFaults, UserError, did_you_mean
 from .plugin_checks import PluginError, components_of, hooks_of
 from .text import error_line
+from .version import __version__
 
 ENTRY_POINTS = "coevolve"
 DEFAULT_PLUGINS = (
@@ -192,7 +191,7 @@ def load_plugins(only: Sequence[str] = (), block: Sequence[str] = (), extra: Ite
     `only` (when not empty) and `block` hold plugin names or patterns of them such as "coevolve.signals.*"; UserError for one that
     fits no plugin. What is not to be loaded is not imported.
     """
-    sources = [*_default_sources(DEFAULT_PLUGINS), *_entry_point_sources(), *_extra_sources(extra)]
+    sources = [*_import_sources(DEFAULT_PLUGINS), *_entry_point_sources(), *_extra_sources(extra)]
     known = [source.name for source in sources]
     for pattern in (*only, *block):
         if not fnmatch.filter(known, pattern):
@@ -210,7 +209,7 @@ def command_hooks(only: Sequence[str] = ()) -> Iterator[tuple[str, Callable[...,
     `only` (when not empty) holds plugin names or patterns. A plugin that cannot be imported is skipped: `coevolve plugins` reports it.
     """
     manager = pluggy.PluginManager(hookspecs.PROJECT)
-    for source in (*_default_sources(COMMAND_PLUGINS), *_entry_point_sources()):
+    for source in (*_import_sources(COMMAND_PLUGINS), *_entry_point_sources()):
         if only and not _matches(source.name, only):
             continue
         try:
@@ -226,7 +225,7 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _default_sources(paths: Sequence[str]) -> Iterator[_Source]:
+def _import_sources(paths: Sequence[str]) -> Iterator[_Source]:
     for path in paths:
         yield _Source(path.partition(":")[0], "coevolve", __version__, partial(_import, path))
 

@@ -29,7 +29,10 @@ GROUPS = {
     "Commands of plugins": ((f"{CORE}run.trained_run",), "What a command that a plugin adds can open."),
     "Refusals and replay": ((f"{CORE}refusals", f"{CORE}replay"), "Why a candidate is refused, and how to play texts in an episode."),
     "Errors and texts": ((f"{CORE}errors", f"{CORE}text"), "What to raise, and how to put it on one line."),
-    "Hooks and version": ((f"{CORE}hookspecs", "coevolve"), "[plugins.md](plugins.md) documents the hooks."),
+    "Hooks, commands, version": (
+        (f"{CORE}hookspecs", f"{CORE}run.trained_run", "coevolve"),
+        "[plugins.md](plugins.md) documents the hooks.",
+    ),
     "Endpoint": (("coevolve.endpoint",), "For plugins that ask an OpenAI-compatible endpoint. Import them from `coevolve.endpoint`."),
     "Testing": (("coevolve.testing",), "For the tests of plugins. Import them from `coevolve.testing`."),
 }
@@ -203,7 +206,9 @@ def entry(public: Public, known: Iterable[str]) -> Iterator[str]:
     yield f"### `{public.name}`"
     match node:
         case ast.ClassDef():
-            yield from (_block(signature(made, node.name)) for made in node.body if getattr(made, "name", "") == "__init__")
+            for made in node.body:
+                if isinstance(made, ast.FunctionDef) and made.name == "__init__":
+                    yield _block(signature(made, node.name))
             if bases := [f"`{name}`" for name in map(ast.unparse, node.bases) if name in known]:
                 yield f"Extends {', '.join(bases)}."
         case ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -232,7 +237,7 @@ class Anchors:
         self._seen: dict[str, int] = {}
 
     def next(self, heading: str) -> str:
-        anchor = heading.lower().replace(" ", "-")
+        anchor = heading.lower().replace(",", "").replace(" ", "-")
         count = self._seen[anchor] = self._seen.get(anchor, -1) + 1
         return f"{anchor}-{count}" if count else anchor
 

@@ -14,7 +14,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from coevolve.plugins.policies.smollm2 import _gguf
+from coevolve.plugins.policies.smollm2 import gguf_file
 
 
 def main() -> None:
@@ -29,7 +29,7 @@ def main() -> None:
     )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        serve(given.model or _gguf(Path(folder)), given.port, given.threads, given.slots)
+        serve(given.model or gguf_file(Path(folder)), given.port, given.threads, given.slots)
 
 
 def serve(model: Path, port: int, threads: int, slots: int) -> None:

@@ -62,7 +62,7 @@ def real_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if reason := local_server.missing():
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("real_server")
-    with local_server.running(smollm2._gguf(folder), folder / "server.log") as base_url:
+    with local_server.running(smollm2.gguf_file(folder), folder / "server.log") as base_url:
         yield base_url
 
 

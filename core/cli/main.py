@@ -53,7 +53,7 @@ def root(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
 ) -> None:
     if version:
-        from coevolve import __version__
+        from ..version import __version__
 
         print(f"coevolve {__version__}")
         raise typer.Exit

@@ -1,7 +1,7 @@
-"""Asks an endpoint for the answers of many conversations at once: at its pace, within the budget, again where that may help.
+"""Request the answers of many conversations from an endpoint: concurrently, within the rate limit and the budget, with retries.
 
-What the model says is an answer, also a refusal or nothing at all; only what the endpoint fails to do is a fault, and it costs one rollout.
-Endpoints differ in what they take (functions, a temperature, the name of the limit on tokens): what one refuses is left out from then on.
+Whatever the model writes is an answer, also a refusal or an empty text. Only a failure of the endpoint is a fault; it costs one rollout.
+A field that the endpoint refuses is not sent again (coevolve.endpoint.Dialect).
 """
 
 import asyncio
@@ -17,21 +17,21 @@ from .draw import uniforms
 from .tool_calls import as_text, example_of, native, plain
 
 IN_A_ROW = 3
-"""Conversations that fail for good one after the other until the endpoint counts as down."""
+"""The endpoint counts as down after this many failed conversations in a row."""
 
 Reply = str | InfrastructureFault | None
 
 
 @define
 class _Connection:
-    """What belongs to one event loop."""
+    """The endpoint and the slots of one call of `all`; both belong to its event loop."""
 
     endpoint: Endpoint
     slots: asyncio.Semaphore
 
 
 class EndpointRequests:
-    """Asks for one policy, all its life; `spent` is kept up to date."""
+    """The requests of one policy, over its whole life; `spent` is updated with each call. For one event loop at a time."""
 
     def __init__(self, options: Any, spent: Spent, environment: Environment | None) -> None:
         self.options, self.spent, self._environment = options, spent, environment
@@ -42,26 +42,26 @@ class EndpointRequests:
         self._in_a_row = 0
 
     def taken(self) -> dict[str, Any]:
-        """What of a request the endpoint took, as far as it is known."""
+        """Which fields of a request the endpoint took, as far as it is known, for the record."""
         found: dict[str, Any] = {}
         if self._tools_seen:
             found["tools"] = "functions" if self._dialect.tools else "in the prompt"
         return found if self._dialect.temperature else {**found, "temperature": "the endpoint's own: it takes none"}
 
     async def all(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[Reply]:
-        """The replies in the conversations' order, each text told as it arrives. The first exception cancels what is still asked."""
+        """The replies in the conversations' order; `tell(index, text)` is called as each arrives. The first exception cancels the rest."""
         try:
             here = _Connection(Endpoint(self.options), asyncio.Semaphore(self.options.concurrency))
         except Failed as failed:
             raise UserError(failed.reason) from None
 
-        async def told(n: int, conversation: Any) -> Reply:
+        async def answered(n: int, conversation: Any) -> Reply:
             reply = await self._one(here, conversation, sampling)
             if isinstance(reply, str):
                 tell(n, reply)
             return reply
 
-        tasks = [asyncio.create_task(told(n, conversation)) for n, conversation in enumerate(conversations)]
+        tasks = [asyncio.create_task(answered(n, conversation)) for n, conversation in enumerate(conversations)]
         try:
             await asyncio.gather(*tasks)
             return [task.result() for task in tasks]
@@ -77,25 +77,25 @@ class EndpointRequests:
         except Failed as failed:
             return None if failed.too_long else self._lost(failed)
         self._in_a_row = 0
-        return self._said(conversation, answer)
+        return self._add_answer(conversation, answer)
 
     async def _attempt(self, here: _Connection, conversation: Any, sampling: Sampling) -> Answer:
-        """What the model says, also where that is nothing or a refusal; raises Failed."""
+        """The model's answer, which may be empty or a refusal; raises Failed."""
         dialect, scrub = self._dialect, here.endpoint.scrub
         body = self._body(dialect, conversation, sampling)
         prompt, room = tokens_of(body["messages"]) + tokens_of(body.get("tools", "")), sampling.max_new_tokens
         async with here.slots:
             await self._pace.turn()
             async with self._budget.held(prompt + room, self.options.cost(prompt, room)):
-                usage: Usage | None = Usage(prompt, told=False)
+                usage: Usage | None = Usage(prompt, reported=False)
                 failed = True
                 try:
                     answer = read_answer(*await here.endpoint.post(body))
-                    usage, failed = answer.usage or Usage(prompt, tokens_of(answer.text), told=False), False
+                    usage, failed = answer.usage or Usage(prompt, tokens_of(answer.text), reported=False), False
                     return Answer(scrub(answer.text), answer.usage, answer.calls, answer.cut)
                 except Failed as error:
                     failed = error.counts
-                    usage = error.usage or (Usage(prompt, told=False) if error.lost else None)
+                    usage = error.usage or (Usage(prompt, reported=False) if error.lost else None)
                     error.reason = line(scrub(error.reason), 400)
                     if not error.counts:
                         return Answer("" if error.again else scrub(error.raw))
@@ -115,7 +115,7 @@ class EndpointRequests:
             spent.prompt_tokens += usage.prompt
             spent.completion_tokens += usage.completion
             spent.cost += self.options.cost(usage.prompt, usage.completion)
-            spent.estimated += not usage.told
+            spent.estimated += not usage.reported
 
     def _body(self, dialect: Dialect, conversation: Any, sampling: Sampling) -> dict[str, Any]:
         tools = conversation.tools if self._environment is not None else None
@@ -131,7 +131,8 @@ class EndpointRequests:
             seed = int(uniforms(sampling.seed, [conversation.row], [len(conversation.turns)], 1)[0, 0].item() * 2**31)
         return dialect.body(self.options.model, messages, sampling.max_new_tokens, sampling.temperature, tools=functions, seed=seed)
 
-    def _said(self, conversation: Any, answer: Answer) -> str:
+    def _add_answer(self, conversation: Any, answer: Answer) -> str:
+        """Add the answer to the conversation; its text as the environment takes it."""
         if not answer.calls or self._environment is None:
             conversation.wrote(answer.text)
             return answer.text

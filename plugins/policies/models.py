@@ -1,16 +1,15 @@
 """Where a model's name leads: a folder, a folder inside a package, a converted GGUF, or the hub; always safetensors, never code."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.resources import files
 from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any
 
 from coevolve import UserError
+from coevolve.endpoint import line
 
-from ..library_logging import quiet
+from .model_files import reading
 
 CONVERTED = ("smollm2-135m-instruct",)
 _HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
@@ -109,7 +108,7 @@ def _readable(file: Path) -> None:
         with safe_open(file, framework="np"):
             pass
     except (SafetensorError, OSError) as error:
-        raise UserError(f"{file} cannot be read ({_line(error)}); fetch or save it again") from error
+        raise UserError(f"{file} cannot be read ({line(error)}); fetch or save it again") from error
 
 
 def device_and_dtype(device: str, dtype: str) -> tuple[str, Any]:
@@ -121,7 +120,7 @@ def device_and_dtype(device: str, dtype: str) -> tuple[str, Any]:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        why = 'there is no such kind; name one such as "cpu", "cuda" or "cuda:1"' if "Expected one of" in str(error) else _line(error)
+        why = 'there is no such kind; name one such as "cpu", "cuda" or "cuda:1"' if "Expected one of" in str(error) else line(error)
         raise UserError(f"policy.device {device!r} cannot be used: {why}") from error
     known = {"float32": torch.float32, "bfloat16": torch.bfloat16}
     if dtype == "auto":
@@ -151,7 +150,7 @@ def load_model(path: str, device: str, dtype: Any, quantize: str = "") -> Any:
         try:
             (model if quantize else model.to(device)).eval()
         except (RuntimeError, AssertionError) as error:  # no room on it, say
-            raise UserError(f"policy.device {device!r} cannot be used: {_line(error)}") from error
+            raise UserError(f"policy.device {device!r} cannot be used: {line(error)}") from error
     return model
 
 
@@ -214,23 +213,5 @@ def load_tokenizer(path: str, chat_template: str = "") -> Any:
         try:
             tokenizer.chat_template = Path(chat_template).expanduser().read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            raise UserError(f"policy.chat_template {chat_template!r} cannot be read: {_line(error)}") from error
+            raise UserError(f"policy.chat_template {chat_template!r} cannot be read: {line(error)}") from error
     return tokenizer
-
-
-@contextmanager
-def reading(path: str) -> Iterator[None]:
-    """Turns what goes wrong while `path` is read into one line that names it; the library's advice and progress bars stay away."""
-    try:
-        with quiet():
-            yield
-    except UserError:
-        raise
-    except Exception as error:  # a reader of foreign files may raise anything
-        fix = "fetch or save it again" if Path(path).is_dir() else "check the name and the connection to the hub, or name a local folder"
-        raise UserError(f"model {path!r} cannot be read ({type(error).__name__}: {_line(error)}); {fix}") from error
-
-
-def _line(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return text if len(text) <= 200 else text[:200] + "..."

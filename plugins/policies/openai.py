@@ -89,7 +89,7 @@ class OpenAIPolicy:
         return {name: getattr(spent, name) for name in names}
 
     def begin(self, task: Task, messages: Sequence[Message], tools: Sequence[dict[str, Any]] | None, row: int) -> Any:
-        """An EndpointConversation."""
+        """A new conversation of `task` that opens with `messages`."""
         return EndpointConversation(list(messages), [Turn(message) for message in messages], tools, row)
 
     def complete(self, conversations: Sequence[Any], sampling: Sampling) -> list[str | InfrastructureFault | None]:
@@ -102,7 +102,7 @@ class OpenAIPolicy:
     def complete_streaming(
         self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]
     ) -> list[str | InfrastructureFault | None]:
-        """As `complete`; each answer is told as it arrives."""
+        """As `complete`; calls `tell(index, text)` with each answer as it arrives."""
         import asyncio
 
         with self._lock:
@@ -116,5 +116,4 @@ class OpenAIPolicy:
 
 @hookimpl
 def coevolve_policies() -> list[type[OpenAIPolicy]]:
-    """Register."""
     return [OpenAIPolicy]

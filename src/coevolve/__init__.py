@@ -1,7 +1,5 @@
 """Train an LLM agent and its training data together (CoEvolve, arXiv 2604.15840). These are the public names."""
 
-__version__ = "0.1.0"
-
 import typing
 
 from coevolve.core.contracts import (
@@ -75,6 +73,7 @@ from coevolve.core.replay import Replay, perform, play
 from coevolve.core.run.trained_run import TrainedRun, trained_run
 from coevolve.core.services import Attempts, Chat, Journal, Services
 from coevolve.core.text import error_line, one_line
+from coevolve.core.version import __version__
 
 if typing.TYPE_CHECKING:
     from coevolve.core.loop import iterate

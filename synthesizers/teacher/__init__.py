@@ -1,7 +1,7 @@
 """The teacher: an LLM behind an OpenAI-compatible endpoint (or the policy itself) that explores around the agent's weaknesses.
 
-teacher.py begins an evolution, evolution.py carries it through: reflection.py, exploration.py, abstraction.py, one after the other for each
-assignment (assignments.py). client.py is the one way to ask; parsing.py and schemas.py know the replies' shapes.
+teacher.py starts an evolution and evolution.py runs it: reflection.py, guided_exploration.py and abstraction.py, one after the other for
+each assignment (assignments.py). Every request goes through teacher_client.py; parsing.py and schemas.py define the replies' shapes.
 """
 
 from coevolve import Synthesizer, hookimpl

@@ -1,4 +1,4 @@
-"""Where an evolution explores: one exploration for each signal-tagged task, the strongest signals first and every kind in its turn."""
+"""Choose where an evolution explores: one exploration for each task with a signal, strongest first, the kinds in turn."""
 
 import random
 from collections.abc import Sequence

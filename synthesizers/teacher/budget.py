@@ -1,4 +1,4 @@
-"""What the run has spent on teachers, read off its journal: of every part, in all and by evolution."""
+"""Calls, tokens and cost of the run's teacher requests, summed from its journal: in all and for each evolution."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from coevolve.endpoint import Spent
 
 @define
 class Ledger:
-    """Counts each call of the journal that was sent, once."""
+    """Sums over the journal's calls that were sent. Each call is counted once."""
 
     journal: Journal
     _whole: Spent = field(factory=Spent)
@@ -23,7 +23,7 @@ class Ledger:
         return self._whole
 
     def evolution(self, iteration: int) -> Callable[[], Spent]:
-        """What the evolution of `iteration` spent, whenever that is called."""
+        """A function that returns what the evolution of `iteration` has spent so far."""
 
         def spent() -> Spent:
             self._look()

@@ -1,4 +1,4 @@
-"""What the agent did, as the teacher sees it, by the kind of the signal (paper, section 3: reflection on signal-annotated trajectories).
+"""The agent's rollouts as text for the teacher, by the kind of the signal (paper, section 3: reflection on signal-annotated trajectories).
 
 Boundary: a success and a failure side by side, up to where they part and from there on. Forgetting: the earlier success and the failure
 now. Rare: the trajectories that show the rare pattern, and its neighbours, which are trajectories of other tasks that have most patterns in

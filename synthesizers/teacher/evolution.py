@@ -13,7 +13,6 @@ from attrs import define, field, frozen
 
 from coevolve import (
     CandidateTask,
-    CoevolveError,
     Environment,
     ExplorationContext,
     Feedback,
@@ -25,6 +24,7 @@ from coevolve import (
     Task,
     Tool,
 )
+from coevolve.endpoint import line
 
 from . import rendering, schemas
 from .abstraction import realise, verdict_of
@@ -44,7 +44,7 @@ NAME = "teacher"
 
 @frozen
 class ExplorationResult:
-    """What one exploration came to. `fault` says what ended it early; `spent` that it was the run's or the evolution's budget."""
+    """The result of one exploration. `fault`: what ended it early. `spent`: whether that was the run's or the evolution's budget."""
 
     candidates: tuple[CandidateTask, ...]
     asked: int
@@ -66,7 +66,7 @@ class Evolution:
     notes: str = field(init=False)
     several: bool = field(init=False)
     tally: Counter[str] = field(factory=Counter)
-    """What came of the explorations, for the user: faults, unreadable replies."""
+    """Counts for the user: faults, unreadable replies."""
 
     def __attrs_post_init__(self) -> None:
         description = self.environment.describe()
@@ -88,12 +88,12 @@ class Evolution:
                 break
         self.tally["not begun for want of calls"] += len(waiting)
 
-    def told(self) -> str | None:
-        """One line on what went wrong in this evolution, None when nothing did."""
-        told = [f"{count} {what}" for what, count in sorted(self.tally.items()) if count and what != "explorations"]
-        if not told:
+    def problems(self) -> str | None:
+        """One line on what went wrong in this evolution; None where nothing did."""
+        counted = [f"{count} {what}" for what, count in sorted(self.tally.items()) if count and what != "explorations"]
+        if not counted:
             return None
-        return f"teacher, evolution at {self.feedback.iteration}: of {self.tally['explorations']} explorations: {'; '.join(told)}"
+        return f"teacher, evolution at {self.feedback.iteration}: of {self.tally['explorations']} explorations: {'; '.join(counted)}"
 
     def _wave(self, waiting: int) -> int:
         """How many explorations to begin: as many as run at once, and as the calls that are left allow; one that has less than it could
@@ -145,11 +145,11 @@ class Evolution:
         except InfrastructureFault as stopped:
             fault = stopped
         spent = isinstance(fault, BudgetSpent)
-        text = None if fault is None else "out of calls" if spent else _line(fault)
+        text = None if fault is None else "out of calls" if spent else line(str(fault).split("\n", 1)[0], 300)
         return ExplorationResult(made, len(questions.keys), questions.unreadable, text, spent and questions.left != 0)
 
     def _prompts(self, assignment: Assignment) -> tuple[Sequence[Tool], Prompts]:
-        """The tools that are told, those in the rollouts and the solution first, and the prompts that tell them."""
+        """The tools that are offered, those of the rollouts and the solution first, and the prompts that list them."""
         options, task = self.options, assignment.task
         shown = [step.action.name for group in assignment.groups for t in group.trajectories for step in t.steps]
         names = list(dict.fromkeys(name for name in [*(a.name for a in task.solution), *shown] if name in self.tools))
@@ -205,10 +205,6 @@ class Evolution:
                 add(realise(candidate, start, steps, self.environment, task_id(), origin, self.options.queries))
             except Refusal as refusal:
                 add(unmade(candidate.query, candidate.intent), refusal)
-        for refusal in refused:
-            add(unmade("", ""), refusal)
+        for unread in refused:
+            add(unmade("", ""), unread)
         return tuple(made)
-
-
-def _line(fault: CoevolveError) -> str:
-    return " ".join(str(fault).split("\n", 1)[0].split())[:300]

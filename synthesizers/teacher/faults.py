@@ -1,4 +1,4 @@
-"""What becomes of a request to the teacher that brought no usable reply."""
+"""Exceptions for a request to the teacher that has no usable reply."""
 
 from coevolve import InfrastructureFault
 

@@ -1,8 +1,8 @@
 """Re-exploration: rounds of calls in fresh episodes of a task, through the contract that the policy uses (paper, section 3).
 
-Every round begins where the task begins. So whatever was learnt in earlier rounds stays in the conversation, but nothing that they did
-stays in the world: the calls of one round alone lead from the task's beginning to what they found, which is what a new task needs.
-A call that fails, and text that ends the episode by mistake, are taken back and told: they are information.
+Every round begins where the task begins. What earlier rounds learnt stays in the conversation; nothing that they did stays in the world:
+the calls of one round alone lead from the task's beginning to what they found, which a new task needs. A call that fails, or that ends the
+episode by mistake, is undone and reported to the teacher.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from .rendering import cut
 from .replies import NextStep
 
 KEPT = 2
-"""Questions that an exploration with a limit leaves for the abstraction."""
+"""Questions that an exploration with a limit keeps for the abstraction."""
 
 
 @define
@@ -38,7 +38,7 @@ class GuidedExploration:
     ends: list[int] = field(factory=list)
 
     async def run(self, head: Sequence[Message], offered: Sequence[Tool]) -> None:
-        """All rounds. Raises TeacherFault and InfrastructureFault; what was explored until then stays."""
+        """Run all rounds. Raises TeacherFault and InfrastructureFault; the steps until then stay in `steps`."""
         talk, options = list[Message](), self.prompts.options
         for number in range(1, options.rounds + 1):
             before = len(self.steps)
@@ -50,7 +50,7 @@ class GuidedExploration:
                 await asyncio.to_thread(episode.close)
             if len(self.steps) == before or number == options.rounds or not self._may_ask:
                 return
-            _tell(talk, self.prompts.next_round(number + 1))
+            _append(talk, self.prompts.next_round(number + 1))
 
     async def _round(self, number: int, episode: Episode, head: Sequence[Message], talk: list[Message], offered: Sequence[Tool]) -> None:
         options, repeated, first = self.prompts.options, set[str](), len(self.steps)
@@ -106,12 +106,12 @@ def _failed(action: Action, error: str) -> Step:
 
 
 def _stopped(talk: list[Message], want: NextStep | None) -> None:
-    """Keep the talk in turns when a round ends by the teacher's own word, or for want of one that can be read."""
+    """Add the two messages that end a round: the teacher stopped, or no reply could be read."""
     talk.append({"role": "assistant", "content": wanted(want.thought if want else "", "stop", {})})
     talk.append({"role": "user", "content": "The round is over."})
 
 
-def _tell(talk: list[Message], text: str) -> None:
-    """Add to the last thing that the teacher was told."""
+def _append(talk: list[Message], text: str) -> None:
+    """Add `text` to the last message."""
     last = talk[-1]
     talk[-1] = {**last, "content": f"{last['content']}\n\n{text}"}

@@ -1,4 +1,4 @@
-"""What can be set about the teacher, what it may cost at most, and where its key comes from."""
+"""The teacher's options, the upper bound on its cost, and the check for its key."""
 
 from math import ceil
 from typing import ClassVar, Literal
@@ -8,7 +8,7 @@ from attrs import field, frozen, validators
 from coevolve import endpoint
 from coevolve.endpoint import EndpointOptions, address, read_budget, variable
 
-PACKAGES = ("json_repair", "jsonschema")
+PACKAGES = ("jsonschema",)
 _DASHSCOPE = "https://dashscope-intl.aliyuncs.com/compatible-mode/v1"
 
 
@@ -69,7 +69,7 @@ def call_cap(options: TeacherOptions) -> int | None:
 
 
 def estimate(options: TeacherOptions, evolutions: int) -> str:
-    """In one line, what `evolutions` take at most."""
+    """An upper bound on what `evolutions` cost, in one line."""
     requests = evolutions * options.explorations * (2 + options.rounds * options.steps)
     calls: float = requests * (1 + options.reasks)
     said = f"{requests} requests, each asked again up to {options.reasks} times where its reply cannot be read"

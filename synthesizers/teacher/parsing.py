@@ -1,4 +1,4 @@
-"""From a teacher's reply to what it wants: a reflection, a step of exploration, candidate tasks.
+"""Read a teacher's reply: a reflection, a step of an exploration, candidate tasks.
 
 Replies are data from outside. Reading is tolerant in form (salvage.py) and strict in content: a candidate is read whole or refused with a
 reason code, and none takes another with it. What a candidate's calls must look like is checked where the tools are known (abstraction.py).
@@ -68,7 +68,7 @@ def read_candidates(text: str, queries: Queries = "teacher") -> tuple[list[Candi
             continue
         if _IS_ARGUMENTS.search(found.before):
             continue
-        none = none or _says_none(found.value)
+        none = none or _is_empty(found.value)
         # A list under a name is part of a damaged object: it may be a solution, where numbers and texts are in their place.
         part = isinstance(found.value, list) and found.before.rstrip().endswith(":")
         for value in _candidates([item for item in found.value if isinstance(item, dict)] if part else found.value):
@@ -107,7 +107,7 @@ def _begins_candidate(damaged: Damaged, refused: Sequence[Refusal]) -> bool:
 _EMPTY = re.compile(r"(?:```\w*)?\s*\[\s*\]\s*(?:```)?")
 
 
-def _says_none(value: Any) -> bool:
+def _is_empty(value: Any) -> bool:
     return isinstance(value, dict) and any(inner == [] for inner in value.values()) and not _is_candidate(_folded(value))
 
 

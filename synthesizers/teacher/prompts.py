@@ -1,4 +1,4 @@
-"""What a teacher is told, in messages. Short and concrete, for models from a hundred million weights upwards.
+"""The teacher's prompts. Short and concrete, for models from a hundred million weights upwards.
 
 The stable part comes first (the environment and its tools, the same in every request of an exploration), so that a server that caches
 prefixes computes it once. Replies are JSON whose shape each request shows, with or without structured output.
@@ -130,11 +130,11 @@ class Prompts:
 
 def limit(options: TeacherOptions) -> int:
     """Characters of a request that may be followed by an unreadable reply and the wish for another one."""
-    return options.context_chars - shown_again(options) - len(AGAIN)
+    return options.context_chars - quoted_chars(options) - len(AGAIN)
 
 
-def shown_again(options: TeacherOptions) -> int:
-    """Characters that are shown again of a reply that could not be read."""
+def quoted_chars(options: TeacherOptions) -> int:
+    """Upper bound on the characters of an unreadable reply that the next request repeats."""
     return options.context_chars // 20
 
 
@@ -148,7 +148,7 @@ def context(reflection: Reflection | None, chars: int) -> str:
 
 
 def observed(step: Step, number: int, chars: int) -> str:
-    """What the teacher is told about its call."""
+    """The result of a call, as a message to the teacher."""
     if step.error is not None:
         return f"Call {number} failed: {rendering.cut(step.error, chars)}"
     return f"Call {number} returned: {rendering.cut(step.observation, chars)}"

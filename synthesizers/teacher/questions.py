@@ -1,4 +1,4 @@
-"""TeacherClient until a reply can be read: an unreadable one is asked for again a bounded number of times, then given up."""
+"""Ask until a reply can be read, up to a bounded number of times."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @define
 class Questions:
-    """The questions of one exploration. `left` is how many it may still ask (None: no limit); `keys` are those of the calls it made."""
+    """The questions of one exploration. `left`: how many it may still ask (None: no limit). `keys`: the keys of the requests so far."""
 
     client: TeacherClient
     iteration: int
@@ -36,7 +36,7 @@ class Questions:
         schema: Mapping[str, Any],
         read: Callable[[str], T | None],
     ) -> T | None:
-        """What `read` makes of the reply; None when it could make nothing of any. Raises TeacherFault."""
+        """The result of `read` on the first reply that it can read; None where it returned None for all of them. Raises TeacherFault."""
         key = f"{self.iteration}/{purpose}/{self.number}{place}"
         for again in range(self.reasks + 1):
             if self.left is not None:
@@ -53,6 +53,6 @@ class Questions:
                 return found
             self.unreadable += 1
             if not again:
-                shown = rendering.cut(reply, prompts.shown_again(self.client.options))
+                shown = rendering.cut(reply, prompts.quoted_chars(self.client.options))
                 messages = [*messages, {"role": "assistant", "content": shown}, {"role": "user", "content": prompts.AGAIN}]
         return None

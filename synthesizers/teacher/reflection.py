@@ -1,4 +1,4 @@
-"""Reflection: what the signal and the trajectories say about the agent becomes an exploration context (paper, section 3)."""
+"""Reflection: the teacher turns a signal and its trajectories into an exploration context (paper, section 3)."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ async def reflect(questions: Questions, prompts: Prompts, assignment: Assignment
 
 
 def context_of(assignment: Assignment, reflection: Reflection | None) -> ExplorationContext:
-    """The exploration context, as it is kept with the tasks that come of it."""
+    """The exploration context, as it is stored with the candidate tasks."""
     if reflection is None:
         weakness = "none: exploration at random" if assignment.signal is None else "not told: no reflection could be read"
         return ExplorationContext(assignment.signal, weakness)

@@ -1,4 +1,4 @@
-"""What a teacher is shown of tools, calls and trajectories, in a bounded number of characters.
+"""Tools, calls and trajectories as text for prompts, in a bounded number of characters.
 
 The rule for what is too long: of a text, the head and the tail stay; of a trajectory, its first calls, its last ones, and those around the
 call that matters (the first that failed, or the first that differs from the other trajectory), then as many others, nearest first, as fit.

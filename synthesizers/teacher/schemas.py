@@ -1,8 +1,8 @@
 """The replies' shapes as JSON schemas, for endpoints that offer structured output.
 
-They keep to what both strict schema modes and llama.cpp's grammars take: no union at the root, every property required, none besides, null
-for what is left out. Tools' own schemas are rewritten to that: an argument that need not be given may be null instead (`checked` in
-abstraction.py takes such nulls away again), and annotations go.
+They keep to what both strict schema modes and llama.cpp's grammars take: no union at the root, every property required, no others, null
+for what is left out. Tools' own schemas are rewritten to that: an optional argument may be null instead (`checked_arguments` in
+abstraction.py removes such nulls), and annotations are dropped.
 """
 
 from collections.abc import Mapping, Sequence

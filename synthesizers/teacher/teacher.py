@@ -51,7 +51,7 @@ class Teacher:
         try:
             yield from evolution.run(assignments(feedback, self.options, rng))
         finally:
-            if text := evolution.told():
+            if text := evolution.problems():
                 self._journal.tell(text)
 
     def _calls(self, iteration: int) -> int | None:

@@ -1,11 +1,11 @@
-"""The one way to ask the teacher: replayed where it was asked before, within the budget, at the endpoint's pace, again where that may help.
+"""Send the teacher's requests: recalled from the journal where they were sent before, within the budget and the rate limit, with retries.
 
     ask = recall from the journal
-       or up to 1 + retries attempts, each: a slot, the pace, a reservation in the budget, one HTTP call, one row in the journal
+       or up to 1 + retries attempts, each: a slot, the rate limit, a reservation in the budget, one HTTP call, one row in the journal
 
-A reply that was cut off at its limit of tokens is handed on as it is: the parser keeps the good candidates in it, and what it cannot read
-is asked for again by the caller, with twice the room. Asking again here would pay for the whole reply twice where most of it is good, and a
-small model that never ends would fill any room. Only where no text came at all (a model that thinks first) is the room doubled here.
+A reply that was cut off at its limit on tokens is returned as it is: the parser keeps the good candidates in it, and the caller asks again
+for a reply that it cannot read, with twice the limit. Asking again here would pay twice for a reply that is mostly good, and a small model
+that never stops would fill any limit. The limit is doubled here only where no text came at all (a model that thinks first).
 """
 
 import asyncio
@@ -36,17 +36,17 @@ from .faults import BudgetSpent, EndpointDown, TeacherFault
 from .options import PACKAGES, TeacherOptions
 
 IN_A_ROW = 3
-"""Requests that fail for good one after the other until the endpoint counts as down."""
+"""The endpoint counts as down after this many failed requests in a row."""
 MOST_ROOM = 4
-"""Times the limit on tokens that a reply may have after empty ones that were cut off."""
+"""Upper bound on the limit on tokens after empty replies that were cut off, as a multiple of the first limit."""
 AROUND = 8
-"""Tokens that a chat template puts around one message, for the estimate."""
-ESTIMATED = "the teacher's endpoint tells no token usage: tokens and cost are estimates (a token for 3 bytes)"
+"""Estimated tokens that a chat template adds to one message."""
+ESTIMATED = "the teacher's endpoint reports no token usage: tokens and cost are estimates (a token for 3 bytes)"
 
 
 @define
 class _LoopResources:
-    """What belongs to one event loop."""
+    """The semaphore and the HTTP client of one event loop; they cannot be used in another."""
 
     loop: asyncio.AbstractEventLoop
     slots: asyncio.Semaphore
@@ -55,7 +55,7 @@ class _LoopResources:
 
 @define
 class _Request:
-    """One request on its way: what the journal keeps, and what its attempts have taught."""
+    """One request: what the journal keeps of it, and the form and the limit on tokens that its next attempt uses."""
 
     key: str
     iteration: int
@@ -72,15 +72,15 @@ class _Request:
 
 
 class TeacherClient:
-    """Asks for one synthesizer, all its life. Not for several event loops at once: `aclose` in the loop that asked, before another asks.
+    """The requests of one synthesizer, over the whole run. For one event loop at a time: call `aclose` in it before another loop asks.
 
-    With provider "policy" the policy answers: its tokens are estimated, and as its draw is fixed it is never asked twice.
+    With provider "policy" the policy answers. Its tokens are estimated. It is never asked again, because its draw is fixed.
     """
 
     def __init__(self, options: TeacherOptions, journal: Journal, chat: Chat | None) -> None:
         check_packages("synthesizer 'teacher'", "teacher", PACKAGES)
         if options.provider == "policy" and chat is None:
-            raise UserError("synthesizer.provider = 'policy' needs the policy in training, and nobody lends it; set it to 'endpoint'")
+            raise UserError("synthesizer.provider = 'policy' needs the policy in training, which is not at hand; set it to 'endpoint'")
         self.options, self._journal = options, journal
         self._chat = chat if options.provider == "policy" else None
         self._model = options.model if self._chat is None else "policy"
@@ -95,11 +95,11 @@ class TeacherClient:
         self._here: _LoopResources | None = None
 
     def begin(self, iteration: int) -> None:
-        """An evolution begins: an endpoint that was down gets another chance."""
+        """Start an evolution: an endpoint that was down is tried again."""
         self._iteration, self._in_a_row, self._down = iteration, 0, ""
 
     async def aclose(self) -> None:
-        """Close what belongs to this event loop."""
+        """Close the connections of this event loop."""
         here, self._here = self._here, None
         if here and here.endpoint:
             await here.endpoint.close()
@@ -145,7 +145,7 @@ class TeacherClient:
         self._raise(call.fault.partition("\n")[0], call.unsent)
 
     async def _attempt(self, request: _Request) -> str:
-        """One attempt, written down. Raises Failed."""
+        """One attempt, recorded in the journal. Raises Failed."""
         here = self._of_loop()
         async with here.slots, self._reserved(request):
             started = waiting.now()
@@ -180,7 +180,7 @@ class TeacherClient:
 
     @asynccontextmanager
     async def _reserved(self, request: _Request) -> AsyncIterator[None]:
-        """The endpoint's turn and a reservation in both budgets; raises Failed where there is no room, or where the endpoint is down."""
+        """Wait for the rate limit, reserve the call in both budgets; raises Failed where one has no room or the endpoint is down."""
         prompt, iteration = request.prompt_tokens, request.iteration
         most = prompt + request.room, self._cost(prompt, request.room)
         if iteration not in self._evolution_budgets:
@@ -198,7 +198,7 @@ class TeacherClient:
             raise Failed(self._down, counts=False, unsent=Unsent.DOWN)
 
     def _learn(self, request: _Request, failed: Failed) -> None:
-        """What the next attempt does otherwise."""
+        """Change what the next attempt sends: another form, or more tokens."""
         if failed.instead is not None:
             request.dialect = failed.instead
         elif failed.cut:
@@ -223,7 +223,7 @@ class TeacherClient:
             return answer.usage
         if self._chat is None:
             self._journal.tell(ESTIMATED)
-        return Usage(request.prompt_tokens, tokens_of(answer.text), told=False)
+        return Usage(request.prompt_tokens, tokens_of(answer.text), reported=False)
 
     def _cost(self, prompt: int, completion: int) -> float:
         if self._chat is not None:
@@ -231,7 +231,7 @@ class TeacherClient:
         return self.options.cost(prompt, completion)
 
     def _give_up(self, request: _Request, failed: Failed) -> NoReturn:
-        """The request has failed for good: see whether the endpoint is down, write down what was never sent, raise."""
+        """Count a request that failed after its last attempt, record it if it was never sent, and raise its fault."""
         if failed.counts and not failed.too_long:
             self._in_a_row += 1
             if self._in_a_row >= IN_A_ROW and not self._down:
@@ -278,5 +278,5 @@ async def _ask_endpoint(endpoint: Endpoint, request: _Request) -> Answer:
 
 
 def _sendable(value: Any) -> Any:
-    """Text without half characters, which no request can carry."""
+    """Text without lone surrogates, which cannot be encoded."""
     return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value

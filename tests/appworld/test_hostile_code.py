@@ -87,6 +87,13 @@ def unguarded(environment: AppWorld) -> Iterator[AppWorld]:
         yield made
 
 
+@pytest.fixture(params=["harmed", pytest.param("unguarded", marks=pytest.mark.nightly)])
+def either(request: pytest.FixtureRequest) -> AppWorld:
+    """With the kernel's guards and, nightly, without them too."""
+    found: AppWorld = request.getfixturevalue(request.param)
+    return found
+
+
 def server_alone(environment: AppWorld, others: int = 0) -> int:
     """The server's process, once no more than `others` processes are below it; worlds end shortly after their connection closes."""
     server = environment.worlds.server.pid
@@ -141,6 +148,13 @@ def fork_bomb(episode: AppWorldEpisode) -> Observation:
     return episode.step(f"```python\n{POSIX}for _ in range(100):\n    if posix.fork() == 0:\n        {WAIT}```")
 
 
+@pytest.mark.nightly
+def test_a_flood_is_an_error_in_the_code_without_the_kernels_help_too(unguarded: AppWorld) -> None:
+    with unguarded.open(unguarded.tasks("train")[0]) as episode:
+        error = str(episode.step(f"```python\n{HARM['flood']}\n```").steps[0].error)
+        assert "MemoryError" in error or error.startswith(("died", "deadline")), error
+
+
 def escape(episode: AppWorldEpisode) -> Observation:
     code = f"{POSIX}if posix.fork() == 0:\n    posix.setsid()\n    if posix.fork() == 0:\n        {WAIT}    posix._exit(0)\nprint('gone')"
     return episode.step(f"```python\n{code}\n```")
@@ -164,26 +178,26 @@ def test_processes_are_bounded_without_the_kernels_help(unguarded: AppWorld, har
         server_alone(unguarded, others=1)
 
 
-def test_a_server_that_is_killed_in_mid_episode_is_nobodys_fault(harmed: AppWorld) -> None:
-    task = harmed.tasks("train")[0]
-    with harmed.open(task) as episode:
-        first, *rest = harmed.script(task.solution)
+def test_a_server_that_is_killed_in_mid_episode_is_nobodys_fault(either: AppWorld) -> None:
+    task = either.tasks("train")[0]
+    with either.open(task) as episode:
+        first, *rest = either.script(task.solution)
         episode.step(first)
-        server = harmed.worlds.server.pid
+        server = either.worlds.server.pid
         assert server is not None
         os.kill(server, 9)
         for text in rest:
             seen = episode.step(text)
         assert seen.done and seen.fault is None
         assert episode.score() == 1.0
-        assert harmed.worlds.server.pid != server
+        assert either.worlds.server.pid != server
 
 
-def test_a_world_that_is_killed_from_outside_is_nobodys_fault(harmed: AppWorld) -> None:
-    task = harmed.tasks("train")[0]
-    server = server_alone(harmed)
-    with harmed.open(task) as episode:
-        first, *rest = harmed.script(task.solution)
+def test_a_world_that_is_killed_from_outside_is_nobodys_fault(either: AppWorld) -> None:
+    task = either.tasks("train")[0]
+    server = server_alone(either)
+    with either.open(task) as episode:
+        first, *rest = either.script(task.solution)
         episode.step(first)
         (world,) = below(server) - {server}
         os.kill(world, 9)
@@ -192,10 +206,10 @@ def test_a_world_that_is_killed_from_outside_is_nobodys_fault(harmed: AppWorld) 
         assert seen.done and seen.fault is None and episode.score() == 1.0
 
 
-def test_an_unscorable_world_scores_nothing(harmed: AppWorld) -> None:
+def test_an_unscorable_world_scores_nothing(either: AppWorld) -> None:
     """Code that breaks what saves its world gets 0; it is not an infrastructure fault, since the untouched task can be scored."""
     broken = "import json\nfor name in ('dumps', 'dump'): setattr(json, name, None)\n"
     broken += "random._os.sys.modules['appworld.apps.api_lib'].save_local_dbs = None\n"
-    with harmed.open(harmed.tasks("train")[0]) as episode:
+    with either.open(either.tasks("train")[0]) as episode:
         episode.step(f"```python\n{broken}```")
         assert episode.score() == 0.0

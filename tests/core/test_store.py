@@ -93,7 +93,7 @@ def test_a_failed_write_leaves_nothing_of_itself(store: Store) -> None:
 
 
 def test_a_full_disk_is_one_line_that_names_the_file(store: Store) -> None:
-    store._db.execute(f"PRAGMA max_page_count={store.rows('PRAGMA page_count')[0][0]}")
+    store.rows(f"PRAGMA max_page_count={store.rows('PRAGMA page_count')[0][0]}")
     big = attrs.evolve(TASK, id="big", query="x" * 1_000_000)
     with pytest.raises(CoevolveError, match=r"run\.sqlite: database or disk is full"):
         store.add_pool(1, TaskPool((TASK, big), 1), [big])

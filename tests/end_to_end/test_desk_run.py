@@ -70,27 +70,18 @@ def test_a_run_evolves_its_pool_and_updates_the_policy(whole: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_resumes_to_the_same_weights(whole: Path, tmp_path: Path) -> None:
+def test_a_run_that_is_stopped_and_then_killed_resumes_to_the_same_weights(whole: Path, tmp_path: Path) -> None:
+    """The real weights alone are at stake; tests/core/test_loop.py stops runs at every place, and tests/cli has their last lines."""
     folder = tmp_path / "killed"
     run = begin(folder)
-    reached(folder, 3)
-    run.send_signal(signal.SIGKILL)
-    run.communicate(timeout=60)
-    again = go_on(folder)
-    out, _ = ended(again)
-    assert "iteration 2 of 4" in out, "it goes on from the checkpoint"
-    assert written(folder) == written(whole)
-
-
-@pytest.mark.slow
-def test_ctrl_c_says_how_to_go_on_and_a_second_process_is_kept_out(whole: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "stopped"
-    run = begin(folder)
     reached(folder, 1)
-    _, err = ended(go_on(folder), 2)
-    assert "in use by another coevolve process" in err and len(err.strip().splitlines()) == 1
     run.send_signal(signal.SIGINT)
     _, err = ended(run, 130)
     assert err.strip().splitlines()[-1] == f"coevolve: stopped; go on with: coevolve resume {folder}"
-    ended(go_on(folder))
+    again = go_on(folder)
+    reached(folder, 3)
+    again.send_signal(signal.SIGKILL)
+    again.communicate(timeout=60)
+    out, _ = ended(go_on(folder))
+    assert "iteration 2 of 4" in out, "it goes on from the checkpoint"
     assert written(folder) == written(whole)

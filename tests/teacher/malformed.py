@@ -387,17 +387,30 @@ NOTHING: dict[str, tuple[str, str]] = {
 }
 
 
-def replies() -> list[Malformed]:
-    """All of them."""
-    found = [Malformed(name, text, WANTED) for name, text in whole()]
+def families() -> dict[str, list[Malformed]]:
+    """All replies, by what is wrong with them."""
+    found: dict[str, list[Malformed]] = {
+        "whole candidates in odd surroundings": [Malformed(name, text, WANTED) for name, text in whole()],
+        "a bad candidate between two good ones": [],
+        "a bad candidate in lines of objects": [],
+        "cut off": [],
+        "cut off in a fence": [],
+        "no candidate": [Malformed(name, text, (), (code,)) for name, (text, code) in NOTHING.items()],
+    }
     for name, text, code in bad():
         among = f'{{"candidates": [{TEXTS[0]}, {text}, {TEXTS[1]}]}}'
-        found.append(Malformed(f"{name}, between two good ones", among, WANTED[:2], (code,)))
+        found["a bad candidate between two good ones"].append(Malformed(f"{name}, between two good ones", among, WANTED[:2], (code,)))
         if text.startswith("{") and code != "repeated":
             lines = f"Here you are.\n{text}\n{TEXTS[2]}\n{TEXTS[3]}"
-            found.append(Malformed(f"{name}, in lines of objects", lines, WANTED[2:], (code,)))
+            found["a bad candidate in lines of objects"].append(Malformed(f"{name}, in lines of objects", lines, WANTED[2:], (code,)))
     for name, text in CUTS.items():
-        found.append(Malformed(f"cut off {name}", f'{{"candidates": [{TEXTS[0]}, {TEXTS[2]}, {text}', (WANTED[0], WANTED[2]), ("cut_off",)))
-        found.append(Malformed(f"cut off {name}, in a fence", f"```json\n[{TEXTS[1]},\n {text}\n```", WANTED[1:2], ("cut_off",)))
-    found += [Malformed(name, text, (), (code,)) for name, (text, code) in NOTHING.items()]
+        cut = f'{{"candidates": [{TEXTS[0]}, {TEXTS[2]}, {text}'
+        found["cut off"].append(Malformed(f"cut off {name}", cut, (WANTED[0], WANTED[2]), ("cut_off",)))
+        fenced = f"```json\n[{TEXTS[1]},\n {text}\n```"
+        found["cut off in a fence"].append(Malformed(f"cut off {name}, in a fence", fenced, WANTED[1:2], ("cut_off",)))
     return found
+
+
+def replies() -> list[Malformed]:
+    """The replies of all families."""
+    return [reply for family in families().values() for reply in family]

@@ -178,7 +178,7 @@ class Broken:
 
 def test_an_environment_that_fails_is_a_reason_and_no_exception(desk: Desk) -> None:
     call = Call("calendar.meeting_date", {"meeting": "board", "as": "iso"})
-    got = refused(Candidate("", "Do it.", (call,)), chain(desk), [], Broken(desk), "t", ORIGIN)  # type: ignore[arg-type]
+    got = refused(Candidate("", "Do it.", (call,)), chain(desk), [], Broken(desk), "t", ORIGIN)
     assert got == "environment_error: environment failed in open: OSError: gone for good"
 
 

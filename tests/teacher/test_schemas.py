@@ -70,6 +70,7 @@ def test_schemas_of_all_tools_are_strict(name: str, all_tools: dict[str, tuple[T
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_real_server_takes_them(real_server: str, all_tools: dict[str, tuple[Tool, ...]]) -> None:
     """It answers, and what it writes fits as far as it goes; a schema that it cannot turn into a grammar would be an error."""
     for name, tools in all_tools.items():

@@ -65,5 +65,5 @@ def test_one_asking_serves_one_event_loop_after_another(rude: Any, journal: Stor
 
 def test_a_missing_library_is_named_with_its_fix(journal: StoreJournal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"openai, json_repair.*pip install 'coevolve\[teacher\]'"):
+    with pytest.raises(UserError, match=r"openai, jsonschema: pip install 'coevolve\[teacher\]'"):
         TeacherClient(TeacherOptions(), journal, None)

@@ -109,6 +109,7 @@ def test_settings_that_a_model_does_not_take_are_left_out(rude: Any, journal: St
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("structured", ["json_schema", "json_object", "none", "auto"])
 def test_a_real_server_answers_in_every_mode(real_server: str, open_journal: Callable[..., Any], structured: Any) -> None:
     opened = open_journal()

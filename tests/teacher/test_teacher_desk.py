@@ -46,6 +46,7 @@ def written(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(2000)
 def test_an_evolution_by_a_real_model_and_its_replay_without_one(real_server: str, tmp_path: Path) -> None:
     out = run(tmp_path / "run", real_server)

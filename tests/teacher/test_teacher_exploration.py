@@ -199,7 +199,7 @@ def test_no_prompt_is_longer_than_it_may_be(notes: str, query: str, text: str, t
     for number, step in enumerate(steps, 1):
         said = rendering.cut(words.wanted(text, "catalog.find", step.action.arguments), chars // 12)
         talk += [{"role": "assistant", "content": said}, {"role": "user", "content": words.observed(step, number, chars // 12)}]
-    again = words.shown_again(options) + len(words.AGAIN)
+    again = words.quoted_chars(options) + len(words.AGAIN)
     for messages in (
         prompts.reflect(Signal("odd", "t", 1, 1.0, {"why": text}), "x" * prompts.room()),
         words.fitted(prompts.explore(reflection), talk, words.limit(options)),

@@ -1,4 +1,4 @@
-"""A loop that only rolls out and remembers, and a trainer over a tiny random model."""
+"""A loop that only rolls out and records, and a trainer over a tiny random model."""
 
 import importlib.util
 import random
@@ -76,25 +76,28 @@ class TalkingLoop:
 
 @pytest.fixture
 def grpo(tiny: Any, tmp_path: Path) -> Callable[..., tuple[Grpo, TalkingLoop]]:
-    """(trainer, loop) of `batch` tasks, `rollouts` each, for `steps` iterations; the rest are options of the trainer."""
+    """(trainer, loop) of `batch` tasks, `rollouts` each, for `steps` iterations; the rest are options of the trainer.
+
+    `policy` makes the policy from its options; `dtype` is the policy's.
+    """
 
     def make(
-        batch: int = 2, rollouts: int = 4, steps: int = 1, temperature: float = 1.0, folder: Path | None = None, **options: Any
+        batch: int = 2,
+        rollouts: int = 4,
+        steps: int = 1,
+        temperature: float = 1.0,
+        policy: Callable[[TransformersOptions], Any] = TransformersPolicy,
+        dtype: str = "auto",
+        **options: Any,
     ) -> tuple[Grpo, TalkingLoop]:
         path = tmp_path / "model"
         if not path.is_dir():
             tiny.save(path)
         trainer = Grpo(GrpoOptions(**options))
         run = SimpleNamespace(
-            seed=5,
-            steps=steps,
-            batch=batch,
-            rollouts=rollouts,
-            temperature=temperature,
-            folder=folder or tmp_path / "run",
-            planned=False,
+            seed=5, steps=steps, batch=batch, rollouts=rollouts, temperature=temperature, folder=tmp_path / "run", planned=False
         )
-        trainer.setup(TransformersPolicy(TransformersOptions(model=str(path))), run)
+        trainer.setup(policy(TransformersOptions(model=str(path), dtype=dtype)), run)
         loop = TalkingLoop(tiny.WORDS[:40], batch, rollouts, steps)
         loop.temperature = temperature
         return trainer, loop
@@ -104,7 +107,10 @@ def grpo(tiny: Any, tmp_path: Path) -> Callable[..., tuple[Grpo, TalkingLoop]]:
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Every micro-batch that the loss was asked for, with the loss under "loss" and the weights before it under "weights"."""
+    """Every micro-batch that the loss was computed of, with the loss under "loss" and the weights before it under "weights".
+
+    There is no public way to see a batch as the loss sees it, so this wraps TRL's own method.
+    """
     from coevolve.plugins.trainers.grpo.trl_trainer import PackedGrpoTrainer
 
     batches: list[dict[str, Any]] = []

@@ -1,5 +1,6 @@
-"""Train the tiny model as one of several processes: `equal_in_theory.py FOLDER JSON`, a list of options; the first saves the outcomes.
+"""Train the tiny model; as a program, `equal_in_theory.py FOLDER JSON`, in each of several processes, with a list of options.
 
+The first process saves the metrics and the policies in FOLDER.
 Beside the trainer's options there are `model` (a folder in FOLDER) and `dtype` (the policy's).
 """
 
@@ -7,6 +8,7 @@ import importlib.util
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,8 +27,13 @@ def imported(path: Path) -> Any:
     return module
 
 
-def train(folder: Path, options: dict[str, Any], batch: int = 4, rollouts: int = 4, steps: int = 3) -> tuple[Any, Any]:
-    """Trainer and loop after `steps` iterations. Every process rolls everything out, so only the updates are shared."""
+def train(
+    folder: Path, options: dict[str, Any], batch: int = 4, rollouts: int = 4, steps: int = 3, change: Callable[..., Any] | None = None
+) -> tuple[Any, Any]:
+    """Trainer and loop after `steps` iterations. Every process rolls everything out, so only the updates are shared.
+
+    `change(iteration, trajectories)` returns the trajectories that the update is made on instead of those that were rolled out.
+    """
     tiny, TalkingLoop = imported(HERE.parent / "policies" / "tiny_llama.py"), imported(HERE / "conftest.py").TalkingLoop
     options = dict(options)
     settings = TransformersOptions(model=str(folder / options.pop("model", "model")), dtype=options.pop("dtype", "auto"))
@@ -34,6 +41,7 @@ def train(folder: Path, options: dict[str, Any], batch: int = 4, rollouts: int =
     run = SimpleNamespace(seed=5, steps=steps, batch=batch, rollouts=rollouts, temperature=1.0, folder=folder / "run", planned=False)
     trainer.setup(TransformersPolicy(settings), run)
     loop = TalkingLoop(tiny.WORDS[:40], batch, rollouts, steps)
+    loop.change = change or loop.change
     if int(os.environ.get("RANK", "0")):
         loop.commit = lambda iteration, folder: None
     trainer.train(loop, None)

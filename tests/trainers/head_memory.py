@@ -1,42 +1,38 @@
-"""Peak memory, in MB over what is held before, of a loss over 8,192 tokens with a vocabulary of 150,000, forward and backward."""
+"""Print the peak memory, in MB, that an update on 1,024 tokens with a vocabulary of 150,000 adds to what an update on a few tokens took."""
 
 import resource
-from types import SimpleNamespace
+import tempfile
+from pathlib import Path
 from typing import Any
 
-import torch
-from transformers import LlamaConfig, LlamaForCausalLM
-from trl.trainer.utils import add_fused_lm_head
+import attrs
+from equal_in_theory import HERE, imported, train  # type: ignore[import-not-found]  # lies beside this program
 
-from coevolve.plugins.trainers.grpo.trl_trainer import PackedGrpoTrainer, small_tiles
+from coevolve import Tokens, Trajectory
 
-ROWS, WIDTH, VOCABULARY = 8, 1024, 150_000
+ROWS, WIDTH, VOCABULARY = 8, 128, 150_000
+
+
+def long(iteration: int, made: list[Trajectory]) -> list[Trajectory]:
+    """Completions of WIDTH tokens, all of which carry loss, with different scores."""
+    ids = tuple(range(3, 3 + WIDTH))
+    tokens = Tokens(prompt_ids=(3,), completion_ids=ids, mask=(1,) * WIDTH, logprobs=(0.0,) * WIDTH)
+    return [attrs.evolve(one, tokens=tokens, score=float(number % 2)) for number, one in enumerate(made)]
+
+
+def peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def main() -> None:
-    model = LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=VOCABULARY,
-            hidden_size=16,
-            intermediate_size=16,
-            num_hidden_layers=1,
-            num_attention_heads=2,
-            max_position_embeddings=WIDTH + 1,
-        )
-    )
-    add_fused_lm_head(model, outputs=("log_probs", "entropy"))
-    trainer: Any = PackedGrpoTrainer.__new__(PackedGrpoTrainer)
-    trainer.accelerator = SimpleNamespace(autocast=torch.enable_grad)
-    trainer._positions = None
-    model.base_model.register_forward_hook(trainer._pick)
-    small_tiles()
-    ids = torch.randint(0, VOCABULARY, (ROWS, WIDTH + 1))
-    trainer._scored = torch.ones(ROWS, WIDTH, dtype=torch.bool)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    logps, _, _ = trainer._get_per_token_logps_and_entropies(model, ids, torch.ones_like(ids), WIDTH, compute_entropy=True)
-    logps.sum().backward()
-    assert model.lm_head.weight.grad is not None
-    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+    with tempfile.TemporaryDirectory() as folder:
+        imported(HERE.parent / "policies" / "tiny_llama.py").save(Path(folder) / "model", vocab_size=VOCABULARY, context=2 * WIDTH)
+        options: dict[str, Any] = {"max_gap": 1e9, "beta": 0.0}
+        train(Path(folder), options, batch=2, rollouts=ROWS // 2, steps=1)
+        before = peak()
+        _, loop = train(Path(folder), options, batch=2, rollouts=ROWS // 2, steps=1, change=long)
+        assert loop.metrics[1]["trained_tokens"] == ROWS * WIDTH
+        print(peak() - before)
 
 
 if __name__ == "__main__":

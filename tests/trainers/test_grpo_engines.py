@@ -3,7 +3,6 @@
 import copy
 import math
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -20,9 +19,8 @@ from coevolve.plugins.trainers.grpo.trl_trainer import Gap
 
 
 class Copying(TransformersPolicy):
-    """Samples from a copy of the live model, which it renews when it is told to, `deaf` or not."""
+    """Samples from a copy of the live model and takes the live weights when the trainer asks for it."""
 
-    deaf = False
     live: Any = None
 
     def over(self, model: Any) -> "Copying":
@@ -30,38 +28,39 @@ class Copying(TransformersPolicy):
         for module in twin.modules():
             module.__dict__.pop("forward", None)  # accelerate's wrapper, which leads to the original
         other = super().over(twin)
-        other.live, other.deaf = model, self.deaf
+        other.live = model
         return other
 
     def take_weights(self) -> None:
-        if not self.deaf:
-            self.model.load_state_dict(self.live.state_dict())
+        self.model.load_state_dict(self.live.state_dict())
 
 
-def over_a_copy(trainer: Grpo, deaf: bool) -> None:
-    policy = Copying(trainer._policy.options)
-    policy.deaf = deaf
-    trainer.setup(policy, trainer._run)
+class Stale(Copying):
+    """Keeps the weights that it began with."""
+
+    def take_weights(self) -> None:
+        pass
 
 
 def weights(trainer: Any) -> list[torch.Tensor]:
-    return [weight.detach().clone() for weight in trainer._trainer.model.parameters()]
+    """Of the model that is trained."""
+    policy = trainer.policy()
+    model = policy.live if isinstance(policy, Copying) else policy.model
+    return [weight.detach().clone() for weight in model.parameters()]
 
 
 @pytest.mark.parametrize("options", [{}, {"lora_rank": 4}, {"num_iterations": 2, "micro_batch": 4}])
 def test_an_engine_with_a_copy_of_the_weights_trains_alike(grpo: Callable[..., Any], options: dict[str, Any]) -> None:
     plain, loop = grpo(steps=3, learning_rate=0.02, **options)
     plain.train(loop, None)
-    copying, other = grpo(steps=3, learning_rate=0.02, **options)
-    over_a_copy(copying, deaf=False)
+    copying, other = grpo(steps=3, learning_rate=0.02, policy=Copying, **options)
     copying.train(other, None)
     assert other.groups == loop.groups and other.metrics == loop.metrics
     assert all(map(torch.equal, weights(plain), weights(copying)))
 
 
 def test_an_engine_that_misses_an_update_stops_the_run_before_the_next(grpo: Callable[..., Any]) -> None:
-    trainer, loop = grpo(steps=4, learning_rate=0.02)
-    over_a_copy(trainer, deaf=True)
+    trainer, loop = grpo(steps=4, learning_rate=0.02, policy=Stale)
     kept: list[list[torch.Tensor]] = []
     loop.during = lambda iteration: kept.append(weights(trainer))
     with pytest.raises(CoevolveError, match=r"^iteration 2: .*sampled from another policy.*untouched: resume.*max_gap") as caught:
@@ -73,13 +72,13 @@ def test_an_engine_that_misses_an_update_stops_the_run_before_the_next(grpo: Cal
 def shifted(iteration: int, made: list[Trajectory]) -> list[Trajectory]:
     """The engine claims a log-probability that is 0.25 too low for every second token, and 0.05 for the others."""
 
-    def tell(trajectory: Trajectory) -> Trajectory:
+    def shift(trajectory: Trajectory) -> Trajectory:
         tokens = trajectory.tokens
         assert tokens is not None
-        told = [p - (0.25 if n % 2 else 0.05) * m for n, (p, m) in enumerate(zip(tokens.logprobs, tokens.mask, strict=True))]
-        return attrs.evolve(trajectory, tokens=attrs.evolve(tokens, logprobs=tuple(told)))
+        claimed = [p - (0.25 if n % 2 else 0.05) * m for n, (p, m) in enumerate(zip(tokens.logprobs, tokens.mask, strict=True))]
+        return attrs.evolve(trajectory, tokens=attrs.evolve(tokens, logprobs=tuple(claimed)))
 
-    return [tell(trajectory) for trajectory in made]
+    return [shift(trajectory) for trajectory in made]
 
 
 def test_the_gap_is_measured_and_bounded(grpo: Callable[..., Any]) -> None:
@@ -105,10 +104,9 @@ def test_the_gap_is_measured_and_bounded(grpo: Callable[..., Any]) -> None:
     assert found["logprob_ratio"] == pytest.approx(sum(map(math.exp, shifts)) / len(shifts), abs=rounding)
 
 
-@pytest.mark.parametrize(("dtype", "bound"), [(torch.float32, 0.001), (torch.bfloat16, 0.1)])
-def test_the_bound_follows_the_dtype(dtype: Any, bound: float) -> None:
-    trainer = Grpo(GrpoOptions())
-    trainer._policy = SimpleNamespace(placement=("cpu", dtype))
+@pytest.mark.parametrize(("dtype", "bound"), [("float32", 0.001), ("bfloat16", 0.1)])
+def test_the_bound_follows_the_dtype(grpo: Callable[..., Any], dtype: str, bound: float) -> None:
+    trainer, _ = grpo(dtype=dtype)
     assert trainer.largest_gap() == bound
     assert Grpo(GrpoOptions(max_gap=2.0)).largest_gap() == 2.0
 
@@ -132,6 +130,6 @@ def test_a_gap_in_parts_is_the_gap_of_the_whole(parts: list[list[float]]) -> Non
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_a_difference_that_is_not_finite_is_no_small_gap(value: float) -> None:
+def test_a_difference_that_is_not_finite_makes_the_gap_infinite(value: float) -> None:
     gap = Gap().with_tokens(torch.tensor([0.0, value]))
     assert not gap.mean <= 1e9 and gap.max == math.inf

@@ -1,4 +1,4 @@
-"""How a run was launched: what is told apart, and what is refused in one line."""
+"""How a run was launched: which launches are recognised, and which are refused in one line."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def launcher(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_launches_are_told_apart(launcher: pytest.MonkeyPatch) -> None:
+def test_launches_are_recognised_by_their_variables(launcher: pytest.MonkeyPatch) -> None:
     assert launch("4bit", 2) is Launch.WHOLE
     launcher.setenv("ACCELERATE_USE_DEEPSPEED", "true")
     launcher.setenv("ACCELERATE_DEEPSPEED_ZERO_STAGE", "2")
@@ -36,7 +36,7 @@ def test_launches_are_told_apart(launcher: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("variables", "quantize", "processes", "told"),
+    ("variables", "quantize", "processes", "words"),
     [
         ({"FSDP_VERSION": "1"}, "", 2, "--fsdp_version 2"),
         ({}, "", 1, "--num_processes 2"),
@@ -46,15 +46,15 @@ def test_launches_are_told_apart(launcher: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_launches_that_cannot_be_trained_with_are_refused(
-    variables: dict[str, str], quantize: str, processes: int, told: str, launcher: pytest.MonkeyPatch
+    variables: dict[str, str], quantize: str, processes: int, words: str, launcher: pytest.MonkeyPatch
 ) -> None:
     for name, value in ({"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2"} | variables).items():
         launcher.setenv(name, value)
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=words):
         launch(quantize, processes)
 
 
-def test_a_checkpoint_is_read_by_what_wrote_it(tmp_path: Path) -> None:
+def test_a_checkpoint_is_resumed_by_the_kind_of_launch_that_wrote_it(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "fsdp" / "pytorch_model_fsdp_0").mkdir(parents=True)
     (tmp_path / "zero" / "global_step2").mkdir(parents=True)

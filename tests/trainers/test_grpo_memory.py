@@ -1,4 +1,4 @@
-"""What the loss holds in memory, and that QLoRA's wants are told."""
+"""What the loss holds in memory, and what QLoRA needs."""
 
 import gc
 import importlib
@@ -20,11 +20,11 @@ from coevolve.plugins.trainers.grpo import Grpo, GrpoOptions
 
 @pytest.mark.slow
 def test_the_loss_never_holds_the_logits() -> None:
-    """They would be 8,192 x 150,000 x 4 bytes = 4,915 MB, and their softmax and gradient as much again."""
+    """They would be 1,024 x 150,000 x 4 bytes = 614 MB, and their softmax and gradient as much again."""
     script = Path(__file__).parent / "head_memory.py"
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=280)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert 0 < int(done.stdout) < 1000
+    assert 0 < int(done.stdout) < 400
 
 
 def test_only_tokens_that_carry_loss_meet_the_head(grpo: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,25 +45,25 @@ def test_only_tokens_that_carry_loss_meet_the_head(grpo: Callable[..., Any], mon
     assert sum(met) == 2 * sum(own) < 2 * sum(whole), "once for the policy, once for the reference"
 
 
-def test_what_qlora_wants_is_told(tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_qlora_lacks_is_named_in_the_error(tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(tiny.save(tmp_path / "model"))
     run: Any = SimpleNamespace(seed=0, steps=1, batch=1, rollouts=2, temperature=1.0, folder=tmp_path / "run", planned=False)
 
-    def told(**options: Any) -> str:
+    def refusal(**options: Any) -> str:
         with pytest.raises(UserError) as caught:
             Grpo(GrpoOptions(**options)).setup(policy, run)
         return str(caught.value)
 
     policy = TransformersPolicy(TransformersOptions(model=path, device="cpu"))
-    assert 'choose "4bit"' in told(quantize="8bits")
-    assert "set trainer.lora_rank" in told(quantize="4bit")
-    assert "needs a GPU" in told(quantize="4bit", lora_rank=4)
+    assert 'choose "4bit"' in refusal(quantize="8bits")
+    assert "set trainer.lora_rank" in refusal(quantize="4bit")
+    assert "needs a GPU" in refusal(quantize="4bit", lora_rank=4)
     policy.__dict__["placement"] = ("cuda", torch.bfloat16)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert "pip install bitsandbytes" in told(quantize="4bit", lora_rank=4)
+    assert "pip install bitsandbytes" in refusal(quantize="4bit", lora_rank=4)
 
 
-def test_the_model_of_an_evaluation_before_training_is_given_back(grpo: Callable[..., Any]) -> None:
+def test_the_model_of_an_evaluation_before_training_is_freed(grpo: Callable[..., Any]) -> None:
     trainer, loop = grpo()
     before = weakref.ref(trainer.policy().model)
     trainer.train(loop, None)

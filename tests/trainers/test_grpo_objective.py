@@ -112,7 +112,7 @@ def test_exact_normaliser_is_the_mean_of_the_tasks_own_objectives(grpo: Callable
 
 
 @given(st.integers(1, 5), st.integers(2, 4), st.data())
-def test_group_scale(groups: int, rollouts: int, data: st.DataObject) -> None:
+def test_the_group_scale_gives_each_group_its_own_normaliser(groups: int, rollouts: int, data: st.DataObject) -> None:
     tokens = data.draw(st.lists(st.integers(0, 50), min_size=groups * rollouts, max_size=groups * rollouts))
     scale = group_scale(torch.tensor(tokens), rollouts).tolist()
     sums = [sum(tokens[g * rollouts : (g + 1) * rollouts]) for g in range(groups)]

@@ -1,4 +1,4 @@
-"""From trajectories to the training batch: nothing is changed on the way, faults teach nothing, nonsense is named."""
+"""From trajectories to the training batch: tokens stay as sampled, faults carry no loss, errors name their cause."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def test_trained_tokens_are_the_sampled_ones(grpo: Callable[..., Any], seen: lis
         # the mask covers what the policy said: its texts are the decoded own tokens, in order
         said = " ".join(m["content"] for m in trajectory.messages if m["role"] == "assistant").split()
         own = [token for token, mask in zip(tokens.completion_ids, tokens.mask, strict=True) if mask]
-        assert trainer._policy.tokenizer.decode(own, skip_special_tokens=True).split() == said
+        assert trainer.policy().tokenizer.decode(own, skip_special_tokens=True).split() == said
     assert unpadded(seen) == expected
 
 
@@ -59,7 +59,7 @@ tokens = st.integers(1, 4).flatmap(
 
 
 @given(st.lists(st.tuples(st.none() | tokens | st.just(Tokens((5,), (), (), ())), st.none() | st.floats(0, 1)), min_size=1, max_size=6))
-def test_rows(pairs: list[tuple[Tokens | None, float | None]]) -> None:
+def test_rows_hold_the_sampled_tokens_and_faults_are_masked(pairs: list[tuple[Tokens | None, float | None]]) -> None:
     rows = rows_for_trl([t for t, _ in pairs], [s for _, s in pairs], pad=0)
     for n, (sampled, score) in enumerate(pairs):
         ids, mask, logps = rows["completion_ids"][n], rows["env_mask"][n], rows["logprobs"][n]
@@ -105,20 +105,20 @@ def test_nothing_to_train_on_names_the_cause(grpo: Callable[..., Any]) -> None:
         trainer.train(loop, None)
 
 
-def test_groups_must_be_whole(grpo: Callable[..., Any]) -> None:
+def test_a_group_with_a_missing_rollout_is_refused(grpo: Callable[..., Any]) -> None:
     trainer, loop = grpo()
     loop.change = lambda iteration, made: made[:-1]
     with pytest.raises(CoevolveError, match=r"2 groups of 4 rollouts were due, these came: \[4, 3\]"):
         trainer.train(loop, None)
 
 
-def test_the_loss_is_of_the_temperature_that_was_sampled_at(grpo: Callable[..., Any]) -> None:
+def test_the_loss_uses_the_temperature_of_sampling(grpo: Callable[..., Any]) -> None:
     trainer, loop = grpo(temperature=0.7)
     trainer.train(loop, None)
     assert loop.metrics[1]["logprob_gap"] < 1e-4
 
 
-def test_policies_and_numbers_that_cannot_be_trained(grpo: Callable[..., Any], tmp_path: Any) -> None:
+def test_policies_and_numbers_that_cannot_be_trained_are_refused(grpo: Callable[..., Any], tmp_path: Any) -> None:
     from types import SimpleNamespace
 
     run: Any = SimpleNamespace(seed=0, steps=1, batch=2, rollouts=4, folder=tmp_path, planned=False)

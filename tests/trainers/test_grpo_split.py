@@ -1,4 +1,4 @@
-"""The whole copy that processes with weights in parts roll out with; test_grpo_parallel.py has it between processes."""
+"""The whole copy of sharded weights that a process rolls out with; test_grpo_parallel.py has it between processes."""
 
 from pathlib import Path
 from typing import Any
@@ -30,14 +30,15 @@ def same(tokens: Any, others: Any) -> None:
         assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
 
 
-def changed(model: Any) -> Any:
+def changed(model: Any, seed: int = 0) -> Any:
+    torch.manual_seed(seed)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.05 * torch.randn_like(parameter))
     return model
 
 
-def test_what_is_sampled_with_the_copy_follows_the_trained_weights(policy: TransformersPolicy, tiny: Any) -> None:
+def test_sampling_with_the_copy_follows_the_trained_weights(policy: TransformersPolicy, tiny: Any) -> None:
     trained = changed(policy.load())
     before = drawn(policy, tiny)
     copy = WholeCopy(policy.model, None)
@@ -48,7 +49,7 @@ def test_what_is_sampled_with_the_copy_follows_the_trained_weights(policy: Trans
     assert first != before
     copy.drop()
     assert sum(parameter.untyped_storage().nbytes() for parameter in copy.model.parameters()) == 0
-    copy.take(changed(trained))
+    copy.take(changed(trained, seed=1))
     second = drawn(live, tiny)
     same(second, drawn(policy.over(trained), tiny))
     assert second != first

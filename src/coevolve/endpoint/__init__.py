@@ -1,4 +1,4 @@
-"""Asking an OpenAI-compatible endpoint, for plugins that do: where it is and what it may cost, one bounded call, what its failures mean.
+"""Requests to an OpenAI-compatible endpoint, for plugins: its settings and budget, one bounded call, what its failures mean.
 
     options = EndpointOptions(model="m", base_url="http://127.0.0.1:8080/v1", api_key_env="")
     endpoint = Endpoint(options)                      # inside an event loop, closed in the same

@@ -18,7 +18,7 @@ from .settings import read_budget
 
 @define
 class Spent:
-    """What was asked so far. `estimated` counts the calls whose tokens the endpoint did not tell."""
+    """What was spent so far. `estimated` counts the calls whose tokens the endpoint did not report."""
 
     calls: int = 0
     failed: int = 0
@@ -35,9 +35,9 @@ class Spent:
 
 
 class Budget:
-    """One cap: `most` as in read_budget ("" for none) on what `spent` tells; `of` says in words of what. Used in one event loop at a time.
+    """One cap: `most`, as in read_budget ("" for none), on what `spent` returns. `of` is for error texts. For one event loop at a time.
 
-    `refused` says whether it ever had no room for a call.
+    `refused`: whether a call was ever refused for lack of room.
     """
 
     def __init__(self, most: str, spent: Callable[[], Spent], of: str = "") -> None:
@@ -48,7 +48,7 @@ class Budget:
 
     @asynccontextmanager
     async def held(self, tokens: int, cost: float) -> AsyncIterator[None]:
-        """One call that takes at most so much is reserved inside; by the end `spent` must tell what it took, if it was sent.
+        """Reserve one call of at most so many tokens and so much cost. At the end `spent` must include what the call took, if it was sent.
 
         Raises Failed where there is no room; waits where what is on its way may leave some.
         """

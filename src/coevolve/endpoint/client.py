@@ -1,4 +1,4 @@
-"""One HTTP attempt at one answer: its body, or a Failed that says what may help.
+"""One HTTP call: the answer's body, or a Failed that names what may help.
 
 The client's own retries are off, answers are bounded in size, redirects are not followed, and nothing that is said of a failure repeats the
 key, also where a server echoes it.

@@ -1,4 +1,4 @@
-"""What can go wrong between a request and its reply, sorted by what helps: asking again, asking otherwise, or nothing."""
+"""Failures between a request and its reply, by what helps: the same request again, another form of it, or neither."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,23 +25,23 @@ class Failed(Exception):
     reason: str
     """One line."""
     raw: str = ""
-    """What came instead of a reply."""
+    """The body that came instead of a reply."""
     again: bool = False
     """Whether the same request may succeed on another attempt."""
     instead: Any = None
-    """How to put the same request at once to an endpoint that did not understand it; that is no repeated attempt."""
+    """A simpler form of the request to send immediately (not counted as a retry)."""
     after: float | None = None
     """Seconds that the endpoint asks to wait."""
     counts: bool = True
-    """Whether it speaks against the endpoint (circuit breaker): a refusal does not."""
+    """Whether the circuit breaker counts it as the endpoint's failure. A refusal is not."""
     cut: bool = False
-    """The limit on tokens was used up before any text came."""
+    """The limit on tokens was reached before any text came."""
     lost: bool = False
     """No answer came, though the endpoint may have worked, and been paid, for it."""
     unsent: Unsent | None = None
     """Why nothing was sent, where nothing was."""
     usage: Any = None
-    """The tokens that were told all the same."""
+    """The Usage that was reported all the same, or None."""
     status: int = 0
     """The HTTP status, 0 where no answer came."""
     body: object = None
@@ -54,7 +54,7 @@ class Failed(Exception):
 
     @property
     def fault(self) -> str:
-        """The reason, and below it what came."""
+        """The reason, and below it the first RAW_KEPT characters of `raw`."""
         return f"{self.reason}\n{self.raw[:RAW_KEPT]}" if self.raw else self.reason
 
 
@@ -71,7 +71,7 @@ def error_fields(body: object) -> Mapping[str, Any]:
 
 
 def of_status(status: int, body: object, text: str, after: float | None, advice: str) -> Failed:
-    """The fault behind an HTTP status; `advice` names what to check where the endpoint does not let us in."""
+    """The fault behind an HTTP status; `advice` names what to check where the endpoint denies access."""
     fields = error_fields(body)
     codes, message = (str(fields.get("code") or ""), str(fields.get("type") or "")), line(fields.get("message") or text)
     reason = f"HTTP {status}" + (f": {message}" if message else "")

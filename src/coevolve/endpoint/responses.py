@@ -1,4 +1,4 @@
-"""Reading the body of a chat completion; what it holds is data from outside."""
+"""Read the body of a chat completion. It is untrusted: every field may be missing or of another type."""
 
 import json
 from typing import Any
@@ -8,20 +8,20 @@ from attrs import frozen
 from .faults import Failed, line
 
 LONGEST = 200_000
-"""Characters of a reply at most, also of a server that minds no limit on tokens."""
+"""Upper bound on the characters of a reply, for servers that ignore the limit on tokens."""
 MOST_CALLS = 64
 """Tool calls of one reply that are read."""
 MOST_TOKENS = 10**9
-"""A usage above this is nonsense, and taken as not told."""
+"""A reported usage above this is ignored."""
 
 
 @frozen
 class Usage:
-    """Tokens of one call. `told` is False where they were estimated."""
+    """Tokens of one call. `reported` is False where they are an estimate."""
 
     prompt: int = 0
     completion: int = 0
-    told: bool = True
+    reported: bool = True
 
 
 @frozen
@@ -49,12 +49,12 @@ def read_answer(text: str, content_type: str) -> Answer:
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
-        raise Failed(f"the answer is no JSON ({line(content_type, 60)}, {len(text)} characters)", text, again=True) from None
+        raise Failed(f"the answer is not JSON ({line(content_type, 60)}, {len(text)} characters)", text, again=True) from None
     choices = body.get("choices") if isinstance(body, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise Failed("the answer is no chat completion", text, again=True)
+        raise Failed("the answer is not a chat completion", text, again=True)
     usage, ending, content = read_usage(body.get("usage")), choice.get("finish_reason"), read_content(message.get("content"))
     if isinstance(refusal := message.get("refusal"), str) and refusal:
         raise Failed(f"refused: {line(refusal)}", refusal, counts=False, usage=usage)
@@ -71,7 +71,7 @@ def read_answer(text: str, content_type: str) -> Answer:
 
 
 def read_content(content: object) -> str:
-    """A message's text, also where it is told in parts."""
+    """A message's text, also where it comes in parts."""
     if isinstance(content, list):
         return "".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
     return content if isinstance(content, str) else ""
@@ -91,7 +91,7 @@ def read_calls(calls: object) -> tuple[ToolCall, ...]:
 
 
 def read_usage(usage: object) -> Usage | None:
-    """The tokens that an answer tells; None when it tells none that can be."""
+    """The tokens that an answer reports; None where it reports none, or impossible numbers."""
     if not isinstance(usage, dict):
         return None
     told = [usage.get("prompt_tokens"), usage.get("completion_tokens")]

@@ -28,6 +28,7 @@ from coevolve import (
     Verdict,
 )
 from coevolve.core.environment_defaults import SPLITS, complete, complete_episode, has
+from coevolve.core.isolation.checked_environment import checked
 
 from .builders import make_group, make_task
 
@@ -42,9 +43,9 @@ def _open(environment: LightEnvironment, task: Task) -> Episode:
 
 def replay(environment: LightEnvironment, task: Task, texts: Sequence[str] | None = None) -> tuple[list[Observation], float, str]:
     """Play `texts` (by default the script of the solution) in a fresh episode; observations, score and end state."""
-    environment = complete(environment)
+    environment = checked(environment)
     seen = []
-    with _open(environment, task) as episode:
+    with environment.open(task) as episode:
         for text in environment.script(task.solution) if texts is None else texts:
             seen.append(episode.step(text))
             if seen[-1].done:
@@ -110,6 +111,8 @@ def _check_task(environment: Environment, task: Task, scripts: bool, composes: b
     with _open(environment, task) as episode:
         assert episode.messages and all({"role", "content"} <= set(m) for m in episode.messages), f"{where}: bad first messages"
         start = episode.state()
+        idle = _idle(episode)
+        assert not task.solution or idle < SUCCESS, f"{where}: doing nothing solves it"
     if task.solution and scripts:
         _check_solution(environment, task, start, composes)
     for text in NONSENSE:
@@ -131,7 +134,6 @@ def _check_solution(environment: Environment, task: Task, start: str, composes: 
     _json([step.result for step in steps], f"{where}: a result")
     with _open(environment, task) as episode:
         assert episode.state() == start, f"{where}: an episode's end changed the next one's start"
-        assert _idle(episode) < SUCCESS, f"{where}: doing nothing solves it"
     _check_snapshot(environment, task)
     trajectory = Trajectory(task.id, 1, 0, (), tuple(steps), Outcome.COMPLETED, score)
     patterns = environment.patterns(trajectory)
@@ -209,8 +211,11 @@ def check_sampler(sampler: Sampler) -> None:
         assert all(task in pool.tasks for task in picked), "pick() gave a task that is not in the pool"
 
 
-def check_synthesizer(synthesizer: Synthesizer, environment: Environment, feedback: Feedback, *, most: int = 1000) -> list[CandidateTask]:
+def check_synthesizer(
+    synthesizer: Synthesizer, environment: LightEnvironment, feedback: Feedback, *, most: int = 1000
+) -> list[CandidateTask]:
     """Ends, repeats itself for one seed, and yields tasks with lineage whose solutions replay; returns the candidates."""
+    environment = checked(environment)
     found = list(islice(synthesizer.synthesize(feedback, environment, random.Random(1)), most))
     assert len(found) < most, f"synthesize() yielded {most} candidates and did not end"
     again = list(synthesizer.synthesize(feedback, environment, random.Random(1)))
@@ -228,8 +233,9 @@ def check_synthesizer(synthesizer: Synthesizer, environment: Environment, feedba
     return found
 
 
-def check_validator(validator: Validator, environment: Environment, *, sample: int = 10) -> None:
+def check_validator(validator: Validator, environment: LightEnvironment, *, sample: int = 10) -> None:
     """Accepts a training task as new to an empty pool, refuses it as known, and refuses one that nobody can solve."""
+    environment = checked(environment)
     tasks = [task for task in environment.tasks("train")[:sample] if task.solution]
     assert tasks, "the environment has no training task with a solution"
     for task in tasks:

@@ -71,7 +71,7 @@ class ScriptedOptions:
 
 
 class ScriptedPolicy:
-    """Says what it was told to say: `ScriptedPolicy(ScriptedOptions(lambda task, row: environment.script(task.solution)))`."""
+    """Writes given texts instead of sampling: `ScriptedPolicy(ScriptedOptions(lambda task, row: environment.script(task.solution)))`."""
 
     name: ClassVar[str] = "written"
     Options: ClassVar[type] = ScriptedOptions

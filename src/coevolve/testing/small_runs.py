@@ -41,7 +41,7 @@ class TestingComponents:
 
 
 class SmallRuns:
-    """Makes such runs; `plugins` are loaded in each of them, `sets` ("key=value") are put on top of SETTINGS.
+    """Makes whole training runs in milliseconds. Each loads `plugins`, and puts `sets` ("key=value") on top of SETTINGS.
 
     @pytest.fixture
     def runs() -> SmallRuns:
