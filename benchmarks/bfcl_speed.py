@@ -22,7 +22,7 @@ from coevolve.environments.bfcl import assets, scoring
 from coevolve.environments.bfcl.decode import ground_truth
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.environments.bfcl.release import CATEGORIES, DEFAULT
-from coevolve.environments.bfcl.services import Start, fresh
+from coevolve.environments.bfcl.simulated_apis import Start, fresh
 
 WORKER = Path(__file__).parent.parent / "tests/bfcl/official_worker.py"
 

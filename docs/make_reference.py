@@ -29,8 +29,8 @@ GROUPS = {
     "Commands of plugins": ((f"{CORE}run.trained_run",), "What a command that a plugin adds can open."),
     "Refusals and replay": ((f"{CORE}refusals", f"{CORE}replay"), "Why a candidate is refused, and how to play texts in an episode."),
     "Errors and texts": ((f"{CORE}errors", f"{CORE}text"), "What to raise, and how to put it on one line."),
-    "Hooks, commands, version": (
-        (f"{CORE}hookspecs", f"{CORE}run.trained_run", "coevolve"),
+    "Hooks and version": (
+        (f"{CORE}hookspecs", f"{CORE}version"),
         "[plugins.md](plugins.md) documents the hooks.",
     ),
     "Endpoint": (("coevolve.endpoint",), "For plugins that ask an OpenAI-compatible endpoint. Import them from `coevolve.endpoint`."),

@@ -21,7 +21,7 @@ from .episode import BfclEpisode, Rules
 from .prompt import MODES, STYLES
 from .release import CATEGORIES, CLASSES, DEFAULT, RELEASES, SCORER
 from .schema import tools
-from .services import Start, fresh
+from .simulated_apis import Start, fresh
 from .splits import SPLITS, assign
 
 _POSITIONAL = ("bind", "drop")

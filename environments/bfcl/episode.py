@@ -24,7 +24,7 @@ from .apis import Apis
 from .decode import Call, Undecodable, decode
 from .digest import digest, whole_state
 from .release import ABSTAINING
-from .services import ERROR, Start, fault, fresh
+from .simulated_apis import ERROR, Start, fault, fresh
 
 MAX_RESULTS = 200_000
 """Characters of results for one answer; later calls of it are not executed."""

@@ -15,7 +15,7 @@ from attrs import frozen
 
 from .apis import Apis
 from .decode import Call, ground_truth
-from .services import Services, Start, fresh
+from .simulated_apis import SimulatedApis, Start, fresh
 
 
 @frozen
@@ -32,11 +32,11 @@ def reference(apis: Apis, start: Start, answers: str) -> tuple[ReferenceTurn | N
     world, turns = fresh(apis, start), list[ReferenceTurn | None]()
     for calls in json.loads(answers):
         results = Counter(world.execute(ground_truth(call, apis.parameters)).text for call in calls)
-        turns.append(ReferenceTurn(results, Services(apis, world.save()).public()) if calls else None)
+        turns.append(ReferenceTurn(results, SimulatedApis(apis, world.save()).public()) if calls else None)
     return tuple(turns)
 
 
-def passes(world: Services, turn: ReferenceTurn | None, calls: int, results: Sequence[str]) -> bool:
+def passes(world: SimulatedApis, turn: ReferenceTurn | None, calls: int, results: Sequence[str]) -> bool:
     """Whether a turn that ends now, with `calls` made in it and `results` since the episode's start, is right."""
     if turn is None:
         return True
@@ -46,7 +46,7 @@ def passes(world: Services, turn: ReferenceTurn | None, calls: int, results: Seq
         return False
 
 
-def judge(world: Services, turns: Sequence[ReferenceTurn | None], played: Sequence[Sequence[Call]]) -> tuple[bool, ...]:
+def judge(world: SimulatedApis, turns: Sequence[ReferenceTurn | None], played: Sequence[Sequence[Call]]) -> tuple[bool, ...]:
     """For each turn, whether `played` (the calls in each turn, carried out in the fresh `world`) is right at its end."""
     results, right = list[str](), []
     for turn, calls in zip(turns, played, strict=False):

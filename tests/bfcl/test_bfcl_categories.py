@@ -11,7 +11,7 @@ from coevolve.environments.bfcl.decode import Call
 from coevolve.environments.bfcl.environment import Bfcl
 from coevolve.environments.bfcl.episode import BfclEpisode
 from coevolve.environments.bfcl.release import CATEGORIES, DEFAULT, RELEASES
-from coevolve.environments.bfcl.services import Services
+from coevolve.environments.bfcl.simulated_apis import SimulatedApis
 from coevolve.testing import check_environment
 
 Make = Callable[..., Bfcl]
@@ -193,10 +193,10 @@ def test_a_state_that_cannot_be_compared_is_a_failure(make: Make, monkeypatch: p
     task = bfcl.tasks("all")[0]
     with bfcl.open(task) as episode:
 
-        def endless(world: Services) -> dict[str, dict[str, object]]:
+        def endless(world: SimulatedApis) -> dict[str, dict[str, object]]:
             return endless(world)
 
-        monkeypatch.setattr(Services, "public", endless)
+        monkeypatch.setattr(SimulatedApis, "public", endless)
         for text in bfcl.script(task.solution):
             episode.step(text)
         assert episode.score() == 0.0

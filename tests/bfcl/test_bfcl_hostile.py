@@ -16,7 +16,7 @@ from coevolve.environments.bfcl.call_bounds import MAX_TREE_DEPTH
 from coevolve.environments.bfcl.decode import Call
 from coevolve.environments.bfcl.environment import Bfcl
 from coevolve.environments.bfcl.release import CLASSES
-from coevolve.environments.bfcl.services import ERROR, Start, fresh
+from coevolve.environments.bfcl.simulated_apis import ERROR, Start, fresh
 
 NEST = 150
 CALL = "<tool_call>\n%s\n</tool_call>"

@@ -21,7 +21,7 @@ from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.environments.bfcl.decode import Call, ground_truth
 from coevolve.environments.bfcl.environment import Bfcl
 from coevolve.environments.bfcl.release import DEFAULT, RELEASES
-from coevolve.environments.bfcl.services import Start, fresh
+from coevolve.environments.bfcl.simulated_apis import Start, fresh
 from coevolve.testing import ScriptedOptions, ScriptedPolicy
 
 Official = Callable[..., dict[str, Any]]

@@ -1,6 +1,6 @@
-"""The simulated services of one episode: calls in, results in the official executor's words. Nothing is shared between episodes.
+"""The simulated APIs of one episode: calls in, results in the official executor's words. Nothing is shared between episodes.
 
-Services are loaded once a scenario, then copied by pickling our own objects, which takes about a tenth of the time. Unlike the official
+They are loaded once a scenario, then copied by pickling our own objects, which takes about a tenth of the time. Unlike the official
 executor, this one evaluates no text, keeps nothing in module globals, copies arguments that the services would keep, and gives a function
 whose default is a list a fresh list each time.
 """
@@ -42,7 +42,7 @@ def fault(text: str) -> CallResult:
     return CallResult(text, text)
 
 
-class Services:
+class SimulatedApis:
     """Instances of a task's involved classes, by class; for one thread at a time."""
 
     def __init__(self, apis: Apis, saved: bytes) -> None:
@@ -135,6 +135,6 @@ def _initial(apis: Apis, start: Start) -> bytes:
     return pickle.dumps(instances, pickle.HIGHEST_PROTOCOL)
 
 
-def fresh(apis: Apis, start: Start) -> Services:
-    """Services in a task's initial state."""
-    return Services(apis, _initial(apis, start))
+def fresh(apis: Apis, start: Start) -> SimulatedApis:
+    """The simulated APIs in a task's initial state."""
+    return SimulatedApis(apis, _initial(apis, start))
