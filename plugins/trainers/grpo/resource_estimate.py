@@ -87,7 +87,7 @@ def _memory_lines(options: "GrpoOptions", plan: PlannedRun, shape: Shape | None,
         f"needed at once: about {_gb(memory.needed)} GB (sampling {_gb(memory.sampling)}, update {_gb(memory.update)}), "
         "when every conversation fills the context"
     )
-    enough = "not enough: it is less than that" if here.memory < memory.needed else "it may do, the libraries' own memory left out"
+    enough = "not enough: it is less than that" if here.memory < memory.needed else "it may be enough, without the libraries' own memory"
     yield f"{has}: {enough}"
     yield from cost_lines(shape, work, memory)
 

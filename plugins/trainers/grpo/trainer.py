@@ -187,7 +187,7 @@ class Grpo:
     def train(self, loop: LoopState, resume_from: Path | None) -> None:
         """One optimiser step (or `num_iterations`) for each of the loop's remaining iterations."""
         if loop.iteration and resume_from is None:
-            raise CoevolveError(f"the loop stands at iteration {loop.iteration}, but there is no checkpoint to go on from")
+            raise CoevolveError(f"the loop stands at iteration {loop.iteration}, but there is no checkpoint to resume from")
         if loop.iteration >= loop.steps and resume_from is None:
             return
         if resume_from:
