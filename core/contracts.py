@@ -221,7 +221,11 @@ class Conversation(Protocol):
 
 @runtime_checkable
 class Policy(Component, Protocol):
-    """An inference engine: conversations in, completions out. The same episode code drives every engine."""
+    """An inference engine: conversations in, completions out. The same episode code drives every engine.
+
+    An option named `model` of its Options is the path or the name of its model: evaluations print it, `coevolve eval --model` sets it, and
+    the trained policy of a run is opened by it.
+    """
 
     def begin(self, task: Task, messages: Sequence[Message], tools: Sequence[dict[str, Any]] | None, row: int) -> Conversation:
         """Start a conversation; `row` tells rollouts of one batch apart and feeds the random draw."""

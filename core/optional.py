@@ -195,7 +195,7 @@ class PlannedRun:
     """Tasks of an iteration."""
     rollouts: int
     """K: rollouts of a task."""
-    wave: int
+    max_concurrent_rollouts: int
     """Rollouts of a process at once; 0: all."""
     evolutions: int
     """Evolutions in the whole run."""

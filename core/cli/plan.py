@@ -43,7 +43,7 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
         steps=config.steps,
         batch=config.batch,
         rollouts=config.rollouts,
-        wave=config.wave,
+        max_concurrent_rollouts=config.max_concurrent_rollouts,
         evolutions=evolutions,
         wanted=config.tasks_per_evolution,
         candidates=evolutions * config.tasks_per_evolution * config.candidates_per_task,

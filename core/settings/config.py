@@ -39,6 +39,12 @@ class Chosen:
     name: str
     options: Any
 
+    @property
+    def model(self) -> str | None:
+        """A policy's option `model` (contracts.Policy); None for a policy without one."""
+        found = getattr(self.options, "model", None)
+        return found if isinstance(found, str) else None
+
 
 @frozen
 class Evaluation:
@@ -102,7 +108,7 @@ class Config:
     """Seconds that the environment may take to list its splits, or the tasks of one; it may have to fetch its data first."""
     synthesis_timeout: float = field(default=3000.0, validator=SECONDS)
     """Seconds that the synthesizer may take for its next candidate; a longer wait ends the evolution with the tasks admitted so far."""
-    wave: int = field(default=0, validator=ge(0))
+    max_concurrent_rollouts: int = field(default=0, validator=ge(0))
     """Rollouts that a process samples at once (0: all). Fewer need less memory for keys and values, and more time."""
     workers: int = field(default=1, validator=ge(1))
     """Threads that call the environment."""

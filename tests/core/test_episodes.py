@@ -143,8 +143,8 @@ def test_an_engine_that_fails_ends_the_rollout_and_closes_the_episodes() -> None
     assert len(environment.closed) == 4
 
 
-@pytest.mark.parametrize("wave", [1, 4, 100])
-def test_waves_and_shares_change_no_group(wave: int) -> None:
+@pytest.mark.parametrize("at_most", [1, 4, 100])
+def test_a_bound_on_concurrent_rollouts_and_shares_change_no_group(at_most: int) -> None:
     """Whatever is rolled at once, and whoever rolls it: a row's number stays its own."""
     environment = Stockroom(StockroomOptions())
     tasks = environment.tasks("train")[:3]
@@ -163,9 +163,9 @@ def test_waves_and_shares_change_no_group(wave: int) -> None:
     policy = Counting(ScriptedOptions(script))
     whole = runner(environment).run(policy, tasks, 3, SAMPLING, 7)
     at_once.clear()
-    limited = RolloutRunner(environment, RolloutLimits(20, 20.0, 1, wave), Clock())
+    limited = RolloutRunner(environment, RolloutLimits(20, 20.0, 1, at_most), Clock())
     assert limited.run(policy, tasks, 3, SAMPLING, 7) == whole
-    assert max(at_once) == min(wave, 9)
+    assert max(at_once) == min(at_most, 9)
     parts = [limited.part(policy, tasks, 3, SAMPLING, 7, numbers) for numbers in (range(0, 4), range(4, 4), range(4, 9))]
     assert limited.grouped(tasks, 3, 7, [t for part in parts for t in part]) == whole
     assert seen == set(range(9))

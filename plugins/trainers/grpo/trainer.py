@@ -18,13 +18,9 @@ ticket comes up, so an evolved pool is used by the very next iteration.
 
 import importlib.util
 import os
-from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
-
-from attrs import field, frozen
-from attrs.validators import ge, gt, lt, optional
 
 from coevolve import (
     CoevolveError,
@@ -40,49 +36,8 @@ from coevolve import (
 
 from ...library_logging import quiet
 from .launch import Launch, check_checkpoint, launch
+from .options import SCHEDULES, GrpoOptions
 from .session import Session
-
-SCHEDULES = ("constant", "linear", "cosine")
-FINITE = [ge(0.0), lt(inf)]
-
-
-@frozen
-class GrpoOptions:
-    """Defaults suit models of billions of weights; the desk's recipe sets what suits its small policy."""
-
-    learning_rate: float = field(default=1e-6, validator=FINITE)
-    """Of AdamW (paper: 1e-6)."""
-    schedule: str = "constant"
-    """Of the learning rate over the run: "constant", "linear" or "cosine"."""
-    warmup: int = field(default=0, validator=ge(0))
-    """Optimiser steps of linear warm-up."""
-    beta: float = field(default=0.001, validator=FINITE)
-    """Weight of the KL term; 0 needs no reference model (the paper gives no value; this is veRL's default)."""
-    epsilon: float = field(default=0.2, validator=[gt(0.0), lt(inf)])
-    """Clipping range of the importance ratio; acts only with `num_iterations` above 1."""
-    num_iterations: int = field(default=1, validator=ge(1))
-    """Optimiser steps on each batch of rollouts (mu in the GRPO paper)."""
-    micro_batch: int = field(default=0, validator=ge(0))
-    """Rows a forward and backward pass; 0 is the whole batch. Gradients are accumulated, so it changes memory, not the update."""
-    max_grad_norm: float = field(default=1.0, validator=FINITE)
-    """Largest norm of the gradient; a longer one is scaled down to it. 0: no clipping."""
-    weight_decay: float = field(default=0.0, validator=FINITE)
-    """AdamW's weight decay: a step multiplies weights by 1 - learning_rate * weight_decay, those of norms and biases excepted."""
-    max_gap: float | None = field(default=None, validator=optional([gt(0.0), lt(inf)]))
-    """Largest mean |difference| between the engine's log-probabilities of the sampled tokens and the trainer's; above it the run stops
-    before the update. None is 0.001 where the policy computes in float32 and 0.1 in bfloat16."""
-    exact_group_normaliser: bool = False
-    """One normaliser a task instead of one for the batch."""
-    gradient_checkpointing: bool = False
-    """Whether activations are computed again in the backward pass: less memory, about a third more time for an update."""
-    lora_rank: int = field(default=0, validator=ge(0))
-    """Rank of LoRA adapters; 0 trains all weights."""
-    lora_alpha: int = field(default=32, validator=ge(1))
-    """Scale of the adapters: their output is multiplied by lora_alpha / lora_rank."""
-    quantize: str = ""
-    """"4bit" keeps the frozen weights beneath the adapters in four bits (QLoRA); needs a GPU and the package bitsandbytes."""
-    lora_targets: tuple[str, ...] = ()
-    """Names of the modules that get an adapter; () is every linear layer but the head."""
 
 
 class Grpo:
@@ -195,7 +150,7 @@ class Grpo:
         with quiet():
             self._trainer = self._build(loop, resume_from)
             self._trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
-            if self._launch.splits:
+            if self._launch.shards:
                 from .sharded_weights import whole_state
 
                 self._whole = whole_state(self._trainer.model, self._trainer.accelerator.is_main_process)
@@ -225,7 +180,7 @@ class Grpo:
 
     def _where(self) -> str:
         """Split weights are read into main memory: a device may have no room for all of them."""
-        return "cpu" if self._launch.splits else ""
+        return "cpu" if self._launch.shards else ""
 
     def _build(self, loop: LoopState, resume_from: Path | None) -> Any:
         os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
@@ -250,9 +205,9 @@ class Grpo:
             meet()
         with read_whole():
             model = self._policy.load(
-                dtype if self.options.lora_rank or self._launch.splits else torch.float32, self.options.quantize, self._where()
+                dtype if self.options.lora_rank or self._launch.shards else torch.float32, self.options.quantize, self._where()
             )
-            copy = WholeCopy(self._policy.model, self._adapter()) if self._launch.splits else None
+            copy = WholeCopy(self._policy.model, self._adapter()) if self._launch.shards else None
         trainer = PackedGrpoTrainer(
             model=model,
             reward_funcs=session.scores,
