@@ -239,7 +239,7 @@ class Policy(Component, Protocol):
 
 
 class LoopState(Protocol):
-    """What a trainer sees of the loop; it calls these three in this order, once an iteration."""
+    """What a trainer sees of the loop. Each iteration: `rollout`, then `finish_iteration`, then `commit` if that returned True."""
 
     @property
     def iteration(self) -> int:

@@ -132,7 +132,7 @@ def plan(
 @app.command(short_help="Continue a run that was stopped.")
 def resume(folder: RunFolder, sets: Sets = None) -> None:
     """Continue a run from its last checkpoint; `--set steps=N` makes it longer."""
-    from ..record.run_folder import run_file
+    from ..record.run_check import run_file
     from ..run.drive import follow, resume_from
     from ..run.prepare import load_allowed
     from ..settings.config import resolve

@@ -53,7 +53,7 @@ def trained_run(folder: Path, environment: str, sets: Sequence[str] = ()) -> Ite
     that has no trained policy yet.
     """
     from ..optional import NeedsEnvironment
-    from ..record.run_folder import run_file
+    from ..record.run_check import run_file
     from ..record.timing import Clock
     from ..rollouts.runner import RolloutLimits, RolloutRunner
     from ..settings.sources import setting_sources

@@ -1,19 +1,14 @@
 """Trainer "grpo": group-relative policy optimisation (paper, section 3) on TRL's GRPOTrainer.
 
-    J(theta) = (1 / sum_k |tau_k|) sum_k sum_t CLIP(r_{k,t}(theta), A_k, eps)  -  beta * D_KL[pi_theta || pi_ref]
-    A_k = (R_k - mean R) / (std R + 1e-4) over the K rollouts of a task; t runs over the tokens that the policy wrote
-
-Departures: by default the normaliser covers the whole batch of tasks (equal for one task; veRL, which the paper used, does the same), and
-`exact_group_normaliser` restores the formula; D_KL is estimated per token by exp(d) - d - 1 with d = log pi_ref - log pi_theta; the
-standard deviation is the unbiased one. Rollouts that were infrastructure faults are left out of mean, deviation, loss and KL.
+objective.py has the formula and the settings that make TRL compute it.
 
     [trainer]
     name = "grpo"
     learning_rate = 1e-6
     beta = 0.001
 
-TRL drives, by one `train()` call over a dataset of tickets ("iteration:slot"); the tasks themselves are picked from the live pool when a
-ticket comes up, so an evolved pool is used by the very next iteration.
+TRL drives, by one `train()` call over a dataset of tickets. A ticket "iteration:slot" stands for a task that is picked from the pool only
+when the iteration begins, so the very next iteration trains on an evolved pool.
 """
 
 import importlib.util
@@ -36,6 +31,7 @@ from coevolve import (
 
 from ...library_logging import quiet
 from .launch import Launch, check_checkpoint, launch
+from .objective import objective_settings
 from .options import SCHEDULES, GrpoOptions
 from .session import Session
 
@@ -228,7 +224,7 @@ class Grpo:
         return trainer
 
     def _arguments(self, bf16: bool) -> Any:
-        """TRL's settings; those that only repeat its defaults are here because the objective hangs on them."""
+        """TRL's settings for this run."""
         from trl.trainer.grpo_config import GRPOConfig
 
         options, run = self.options, self._run
@@ -237,17 +233,7 @@ class Grpo:
         return GRPOConfig(
             output_dir=str(Path(run.folder) / "checkpoints"),
             seed=run.seed,
-            # the objective
-            loss_type="dapo",
-            scale_rewards="group",
-            importance_sampling_level="token",
-            epsilon=options.epsilon,
-            beta=options.beta,
-            use_bias_correction_kl=False,
-            num_iterations=options.num_iterations,
-            mask_truncated_completions=False,
-            temperature=run.temperature,  # the loss is of the distribution that was sampled from
-            disable_dropout=True,
+            **objective_settings(options, run),
             # one iteration is one batch of rollouts
             num_generations=run.rollouts,
             per_device_train_batch_size=micro,
