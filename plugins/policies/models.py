@@ -125,11 +125,8 @@ def device_and_dtype(device: str, dtype: str) -> tuple[str, Any]:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        why = (
-            'torch does not know it; name one such as "cpu", "cuda" or "cuda:1"'
-            if "Expected one of" in str(error)
-            else one_line(error, 200)
-        )
+        unknown = "Expected one of" in str(error)
+        why = 'torch does not know it; name one such as "cpu", "cuda" or "cuda:1"' if unknown else one_line(error, 200)
         raise UserError(f"policy.device {device!r} cannot be used: {why}") from error
     known = {"float32": torch.float32, "bfloat16": torch.bfloat16}
     if dtype == "auto":
@@ -186,7 +183,7 @@ def check_config(path: str, tokenizer: Any) -> None:
         rows = AutoConfig.from_pretrained(path, trust_remote_code=False).get_text_config().vocab_size
     if (largest := max(tokenizer.get_vocab().values())) >= rows:
         raise UserError(
-            f"the tokenizer of model {path!r} has ids up to {largest}, but the model has only {rows} embeddings: save the right tokenizer with it"
+            f"the tokenizer of model {path!r} has ids up to {largest}, but the model has only {rows} embeddings: save the right one with it"
         )
 
 

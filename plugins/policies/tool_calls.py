@@ -91,7 +91,7 @@ def example_of(tools: Sequence[Mapping[str, Any]], environment: Environment) -> 
 
 
 def _add(sent: list[dict[str, Any]], message: Message) -> None:
-    """Add a message in one of the three roles that every endpoint knows. Consecutive user messages are joined, as some endpoints require."""
+    """Add a message in one of the three roles that every endpoint knows. Consecutive user messages are joined: some endpoints demand it."""
     role = "user" if message["role"] == "tool" else message["role"]
     if sent and role == "user" == sent[-1]["role"]:
         sent[-1]["content"] += f"\n\n{_content(message)}"

@@ -77,7 +77,7 @@ class Evolution:
         self.several = any(action.turn for task in self.feedback.pool for action in task.solution)
 
     def run(self, assignments: Sequence[Assignment]) -> Iterator[CandidateTask]:
-        """Run the assignments; yield all candidates, also refused ones. Raises UserError, TooManyFaults; other faults end one exploration."""
+        """Run the assignments; yield candidates, also refused ones. Raises UserError, TooManyFaults; other faults end one exploration."""
         waiting = list(assignments)
         while waiting and (size := self._wave(len(waiting))):
             share = None if self.calls is None else self.calls // size

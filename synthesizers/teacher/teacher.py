@@ -1,5 +1,5 @@
-"""The teacher (paper, section 3): an LLM reflects on the rollouts behind each signal, explores the environment again, and makes tasks of the
-explored calls.
+"""The teacher (paper, section 3): an LLM reflects on the rollouts behind each signal, explores the environment again, and makes tasks of
+the explored calls.
 
 The paper's arms are options: `use_signals = false` explores at random, without reflection; `provider = "policy"` lets the policy in
 training be its own teacher. Replies are untrusted: candidates are carried out here and judged by the validators.

@@ -66,9 +66,8 @@ class Endpoint:
         self._client = AsyncOpenAI(
             api_key=self._key or "none", base_url=options.base_url, timeout=options.timeout, max_retries=0, http_client=http
         )
-        self._client.organization = self._client.project = (
-            None  # openai reads them from environment variables, which may belong to another service
-        )
+        # openai reads these from environment variables, which may belong to another service.
+        self._client.organization = self._client.project = None
 
     async def close(self) -> None:
         """Close the connections."""
