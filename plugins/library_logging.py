@@ -1,4 +1,4 @@
-"""No advice and no progress bars from the model libraries: the run's own observers report."""
+"""Silence the advice and the progress bars of the model libraries: the run's observers report instead."""
 
 import logging
 import warnings
@@ -9,7 +9,10 @@ from typing import Any
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Within it transformers and TRL write errors only; their settings are as before afterwards."""
+    """Inside the block, transformers and TRL log errors only; their earlier settings are restored afterwards.
+
+    The settings are global: use it in one thread at a time.
+    """
     from transformers.utils import logging as module
 
     transformers: Any = module
@@ -22,7 +25,7 @@ def quiet() -> Iterator[None]:
         trl.setLevel(logging.ERROR)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="You are using 'rollout_func'")
-            # TRL 1.16 uses names that transformers is about to drop.
+            # TRL 1.16 uses names that transformers has deprecated.
             warnings.filterwarnings("ignore", message=r"`(is_)?gradient_checkpointing\w*` is deprecated", category=FutureWarning)
             yield
     finally:

@@ -1,1 +1,1 @@
-"""Executors: they run the environment in workers outside of this process."""
+"""Executors run the environment in workers outside this process."""

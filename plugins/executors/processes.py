@@ -1,9 +1,8 @@
-"""Workers that are processes of this machine, kept for the whole run.
+"""Executor "processes": worker processes on this machine, which live for the whole run.
 
-They are not a pool of the standard library or of loky: an episode lives in one process, so a call must go to that process, and the loss of
-one process must not end the others, as it does in both. Each worker is a fresh interpreter in a session of its own: Ctrl-C reaches the run
-alone, and stopping a worker by force also ends what its environment started. A worker ends itself when the process that started it is
-gone, however that process ended.
+The pools of the standard library and of loky do not fit: an episode lives in one process, so a call must go to that process, and the loss
+of one process must not end the others. Each worker is a new interpreter in its own session, so Ctrl-C reaches only the run, and killing a
+worker also kills the processes that its environment started. A worker exits when the process that started it exits or is killed.
 """
 
 import json
@@ -21,8 +20,9 @@ from attrs import field, frozen, validators
 from coevolve import EnvironmentSource, Worker, WorkerLost, WorkerSettings, hookimpl
 
 BEGIN = "import json, sys; sys.path[:] = json.loads(sys.argv[2]); from {module} import serve; serve(int(sys.argv[1]))"
-"""What a worker's interpreter runs. It finds modules where this process finds them."""
+"""The code that a worker's interpreter runs. It uses this process's module search path."""
 STOP = b""
+"""The request that ends a worker."""
 
 
 @frozen
@@ -30,22 +30,22 @@ class ProcessesOptions:
     """Options of the processes executor."""
 
     workers: int = field(default=2, validator=validators.ge(1))
-    """Number of processes. More than the machine's cores do not help an environment that computes."""
+    """Number of processes. More processes than cores do not help an environment that computes."""
     retries: int = field(default=3, validator=[validators.ge(0), validators.le(100)])
-    """How often a call is repeated on another worker when its own is lost, and how often in a row the start of a worker is repeated."""
+    """Retries of a call on another worker when its worker is lost, and retries in a row of a worker's start."""
     start_timeout: float = field(default=60.0, validator=[validators.gt(0), validators.le(1e6)])
-    """Seconds until a worker must have its environment ready."""
+    """Time limit in seconds for a worker to start and make its environment."""
 
 
 class WorkerProcess:
-    """The connection to one worker process."""
+    """The connection to one worker process: one `ask` at a time; `stop` may be called from another thread meanwhile."""
 
     def __init__(self, source: EnvironmentSource) -> None:
         self._connection, theirs = Pipe()
         code = BEGIN.format(module=__name__)
         command = [sys.executable, "-c", code, str(theirs.fileno()), json.dumps(sys.path)]
         try:
-            # Its input stays open as long as this process lives; nothing is written to it.
+            # Nothing is written to its standard input, which closes when this process ends: that ends the worker.
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=[theirs.fileno()], start_new_session=True)
         except BaseException:
             self._connection.close()
@@ -53,10 +53,11 @@ class WorkerProcess:
         finally:
             theirs.close()
         self._stopping, self._asking = threading.Lock(), False
-        with suppress(OSError):  # already gone: the first request raises
+        with suppress(OSError):  # the worker is already gone, so the first request raises
             self._connection.send(source)
 
     def ask(self, request: bytes, timeout: float) -> bytes:
+        """Send a request and return the answer. Raises TimeoutError after `timeout` seconds, WorkerLost where the process is gone."""
         self._asking = True
         try:
             self._connection.send_bytes(request)
@@ -75,6 +76,7 @@ class WorkerProcess:
                     self._connection.close()
 
     def stop(self, grace: float) -> None:
+        """End the worker: by request within `grace` seconds, else with SIGKILL to its whole session."""
         with self._stopping:
             if self._process.returncode is not None:
                 return
@@ -83,17 +85,17 @@ class WorkerProcess:
                     self._connection.send_bytes(STOP)
                 with suppress(subprocess.TimeoutExpired):
                     self._process.wait(grace)
-            with suppress(ProcessLookupError):  # what its environment started is in its session and may be left even if it is gone
+            with suppress(ProcessLookupError):  # processes of its environment may outlive it
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             if self._process.stdin:
                 self._process.stdin.close()
-            if not self._asking:  # else the thread that asks closes it
+            if not self._asking:  # otherwise the thread in `ask` closes it
                 self._connection.close()
 
 
 class Processes:
-    """A kept pool of worker processes on this machine."""
+    """Starts worker processes on this machine."""
 
     name: ClassVar[str] = "processes"
     Options: ClassVar[type[Any]] = ProcessesOptions
@@ -102,20 +104,22 @@ class Processes:
         self.options = options
 
     def open(self) -> WorkerSettings:
+        """The number of workers, and the limits of their calls."""
         return WorkerSettings(self.options.workers, self.options.retries, self.options.start_timeout)
 
     def worker(self, source: EnvironmentSource) -> Worker:
+        """Start a worker process that makes its environment from `source`."""
         return WorkerProcess(source)
 
     def close(self) -> None:
-        """Nothing but the workers was there."""
+        """Do nothing: there are no resources besides the workers."""
 
 
 def serve(descriptor: int) -> None:
     """Run a worker: answer the requests of the connection with this file descriptor until it sends STOP or closes."""
     life = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)  # the environment, and what it starts, must not read or keep it
+    os.dup2(nothing, 0)  # the environment and its child processes must not read or hold it
     os.close(nothing)
     threading.Thread(target=_end_with, args=(life,), daemon=True, name="coevolve-life").start()
     with Connection(descriptor) as connection, suppress(EOFError, OSError):
@@ -125,7 +129,7 @@ def serve(descriptor: int) -> None:
 
 
 def _end_with(life: int) -> None:
-    """End this process and all that it started when the process that started it is gone."""
+    """Wait until the process that started this one is gone, then kill this process and its children."""
     os.read(life, 1)
     os.killpg(0, signal.SIGKILL)
 

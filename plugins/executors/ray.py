@@ -1,7 +1,7 @@
-"""Workers that are Ray actors, on this machine or on all machines of a cluster (extra "ray").
+"""Executor "ray": workers are Ray actors, on this machine or on all machines of a cluster (extra "ray").
 
-Ray's own restarts are off, because they bring an actor back without its episodes. Core replaces an actor and opens its episodes again.
-Every wait for Ray has a deadline: in a cluster without room Ray waits without end.
+Ray's own restarts are disabled, because a restarted actor has lost its episodes. Core replaces a lost actor and opens its episodes again.
+Every wait for Ray has a deadline, because Ray waits without end in a cluster that has no free cores.
 """
 
 import os
@@ -24,26 +24,27 @@ class RayOptions:
     """Options of the ray executor."""
 
     address: str = ""
-    """Address of a running cluster ("auto": the one that this machine belongs to); "" starts one on this machine that ends with the run."""
+    """Address of a running cluster ("auto": the cluster of this machine); "" starts a cluster on this machine that ends with the run."""
     workers: int = field(default=2, validator=validators.ge(1))
-    """Number of actors."""
+    """Number of actors; each holds one environment."""
     cpus: float = field(default=1.0, validator=validators.gt(0))
-    """Cores of the cluster that one actor reserves."""
+    """Number of cores that one actor reserves."""
     retries: int = field(default=3, validator=[validators.ge(0), validators.le(100)])
-    """How often a call is repeated on another actor when its own is lost, and how often in a row the start of an actor is repeated."""
+    """Retries of a call on another actor when its actor is lost, and retries in a row of an actor's start."""
     start_timeout: float = field(default=60.0, validator=[validators.gt(0), validators.le(1e6)])
-    """Seconds until an actor must have its environment ready. In a cluster without room they pass in vain."""
+    """Time limit in seconds for an actor to start and make its environment. A cluster without free cores exceeds it."""
 
 
 class EnvironmentActor:
-    """The class of the actors: one worker's environment."""
+    """The class of the actors; each holds one worker's environment."""
 
     def __init__(self, source: bytes, path: list[str]) -> None:
         sys.path.extend(place for place in path if place not in sys.path)
-        # Written by the program that made this actor. Ray pickles as well: whoever can join the cluster can run code in it.
+        # The program that made this actor pickled it. Ray itself unpickles too, so whoever can join the cluster can run code in it anyway.
         self._answer: Callable[[bytes], bytes] = pickle.loads(source).build()
 
     def answer(self, request: bytes) -> bytes:
+        """The answer to one request of RayWorker."""
         return self._answer(request)
 
 
@@ -54,6 +55,7 @@ class RayWorker:
         self._ray, self._actor = ray, actor
 
     def ask(self, request: bytes, timeout: float) -> bytes:
+        """Send a request and return the answer. Raises TimeoutError after `timeout` seconds, WorkerLost where the actor is gone."""
         errors = self._ray.exceptions
         try:
             found: bytes = self._ray.get(self._actor.answer.remote(request), timeout=timeout)
@@ -64,13 +66,13 @@ class RayWorker:
         return found
 
     def stop(self, grace: float) -> None:
-        """Ends the actor by force, whatever the grace: nothing here could wait for its exit handlers."""
-        with suppress(Exception):  # the cluster is gone, and the actor with it
+        """Kill the actor at once; `grace` has no effect, because Ray cannot wait for an actor's exit handlers."""
+        with suppress(Exception):  # the cluster may be gone, and the actor with it
             self._ray.kill(self._actor, no_restart=True)
 
 
 class Ray:
-    """Actors of a Ray cluster; all its machines must have this package, the environment's and its data."""
+    """Starts actors in a Ray cluster. All its machines need this package, the environment's package and its data."""
 
     name: ClassVar[str] = "ray"
     Options: ClassVar[type[Any]] = RayOptions
@@ -81,6 +83,7 @@ class Ray:
         self._began = False
 
     def open(self) -> WorkerSettings:
+        """Join or start the cluster; return the number of actors and the limits of their calls. Raises UserError without one."""
         options = self.options
         with _own_handlers():
             try:
@@ -109,20 +112,21 @@ class Ray:
             words = " ".join(str(error).split())[:200]
             if options.address:
                 raise _no_cluster(options.address, words) from error
-            raise UserError(f"Ray does not start ({words}): see its logs, or set executor.name=processes") from error
+            raise UserError(f"Ray does not start ({words}): read its logs, or set executor.name=processes") from error
 
     def worker(self, source: EnvironmentSource) -> Worker:
+        """Start an actor that makes its environment from `source`."""
         return RayWorker(self._ray, self._actor.remote(pickle.dumps(source), sys.path))
 
     def close(self) -> None:
-        """Leave the cluster, and end it if it was started here. A cluster that the program had joined before stays joined."""
+        """Leave the cluster, and end it if this executor started it. A cluster that the program had joined before stays joined."""
         if self._began:
             with _own_handlers():
                 self._ray.shutdown()
 
 
 def _check_reachable(address: str) -> None:
-    """UserError when nothing listens at HOST:PORT: Ray would end the whole process without an exception."""
+    """Raise UserError where nothing listens at HOST:PORT: Ray would end the whole process without an exception."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdigit():
         try:

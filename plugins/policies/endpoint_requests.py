@@ -1,6 +1,6 @@
 """Request the answers of many conversations from an endpoint: concurrently, within the rate limit and the budget, with retries.
 
-Whatever the model writes is an answer, also a refusal or an empty text. Only a failure of the endpoint is a fault; it costs one rollout.
+Any text of the model is an answer, also a refusal or an empty text. Only a failure of the endpoint is a fault; it ends one rollout.
 A field that the endpoint refuses is not sent again (coevolve.endpoint.Dialect).
 """
 
@@ -10,8 +10,8 @@ from typing import Any
 
 from attrs import define
 
-from coevolve import Environment, InfrastructureFault, Sampling, Unsent, UserError
-from coevolve.endpoint import Answer, Budget, Dialect, Endpoint, Failed, Pace, Spent, Usage, line, read_answer, repeated, tokens_of
+from coevolve import Environment, InfrastructureFault, Sampling, Unsent, UserError, one_line
+from coevolve.endpoint import Answer, Budget, Dialect, Endpoint, Failed, Pace, Spent, Usage, read_answer, repeated, tokens_of
 
 from .draw import uniforms
 from .tool_calls import as_text, example_of, native, plain
@@ -24,14 +24,14 @@ Reply = str | InfrastructureFault | None
 
 @define
 class _Connection:
-    """The endpoint and the slots of one call of `all`; both belong to its event loop."""
+    """The HTTP client and the semaphore of one call of `all`; both belong to its event loop."""
 
     endpoint: Endpoint
     slots: asyncio.Semaphore
 
 
 class EndpointRequests:
-    """The requests of one policy, over its whole life; `spent` is updated with each call. For one event loop at a time."""
+    """Sends all requests of one policy and updates `spent` with each call. Use it in one event loop at a time."""
 
     def __init__(self, options: Any, spent: Spent, environment: Environment | None) -> None:
         self.options, self.spent, self._environment = options, spent, environment
@@ -42,14 +42,17 @@ class EndpointRequests:
         self._in_a_row = 0
 
     def taken(self) -> dict[str, Any]:
-        """Which fields of a request the endpoint took, as far as it is known, for the record."""
+        """How the endpoint accepted tools and temperature, as far as it is known, for the record of a run."""
         found: dict[str, Any] = {}
         if self._tools_seen:
             found["tools"] = "functions" if self._dialect.tools else "in the prompt"
-        return found if self._dialect.temperature else {**found, "temperature": "the endpoint's own: it takes none"}
+        return found if self._dialect.temperature else {**found, "temperature": "the endpoint's own: it does not accept one"}
 
     async def all(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[Reply]:
-        """The replies in the conversations' order; `tell(index, text)` is called as each arrives. The first exception cancels the rest."""
+        """The replies in the conversations' order; calls `tell(index, text)` when a text arrives. The first exception cancels the rest.
+
+        A reply is a text, the fault of its conversation, or None where the prompt is too long.
+        """
         try:
             here = _Connection(Endpoint(self.options), asyncio.Semaphore(self.options.concurrency))
         except Failed as failed:
@@ -80,7 +83,7 @@ class EndpointRequests:
         return self._add_answer(conversation, answer)
 
     async def _attempt(self, here: _Connection, conversation: Any, sampling: Sampling) -> Answer:
-        """The model's answer, which may be empty or a refusal; raises Failed."""
+        """Send one request; the model's answer, which may be empty or a refusal. Raises Failed."""
         dialect, scrub = self._dialect, here.endpoint.scrub
         body = self._body(dialect, conversation, sampling)
         prompt, room = tokens_of(body["messages"]) + tokens_of(body.get("tools", "")), sampling.max_new_tokens
@@ -96,7 +99,7 @@ class EndpointRequests:
                 except Failed as error:
                     failed = error.counts
                     usage = error.usage or (Usage(prompt, reported=False) if error.lost else None)
-                    error.reason = line(scrub(error.reason), 400)
+                    error.reason = one_line(scrub(error.reason), 400)
                     if not error.counts:
                         return Answer("" if error.again else scrub(error.raw))
                     if (simpler := dialect.simpler(error, body)) is not None:
@@ -132,7 +135,7 @@ class EndpointRequests:
         return dialect.body(self.options.model, messages, sampling.max_new_tokens, sampling.temperature, tools=functions, seed=seed)
 
     def _add_answer(self, conversation: Any, answer: Answer) -> str:
-        """Add the answer to the conversation; its text as the environment takes it."""
+        """Add the answer to the conversation; return its text as the environment reads it."""
         if not answer.calls or self._environment is None:
             conversation.wrote(answer.text)
             return answer.text
@@ -141,7 +144,7 @@ class EndpointRequests:
         return text
 
     def _lost(self, failed: Failed) -> InfrastructureFault:
-        """The fault of one conversation; raises where it is not of this one alone."""
+        """The fault of one conversation. Raises UserError or InfrastructureFault where the failure concerns all of them."""
         if failed.status in (401, 403, 404):
             raise UserError(failed.reason)
         if failed.unsent is None:
@@ -151,5 +154,5 @@ class EndpointRequests:
             raise InfrastructureFault(f"the endpoint {where} failed {self._in_a_row} conversations in a row, the last: {failed.reason}")
         if failed.unsent is not None:
             return InfrastructureFault(f"{failed.reason}: raise policy.budget" if failed.unsent is Unsent.BUDGET else failed.reason)
-        fix = "check policy.base_url, and that a server answers there"
+        fix = "check policy.base_url, and that a server runs there"
         return InfrastructureFault(f"{failed.reason} (from {self.options.base_url}: {fix})")

@@ -1,8 +1,8 @@
-"""The token loop: samples the next completion of many conversations at once and keeps their key-value cache between turns.
+"""The token loop: samples the next completion of many conversations at once, and keeps their key-value cache between turns.
 
-Written for small models on CPUs, where a general `generate` spends most of its time around the model: no conversation is prefilled
-twice, equal prompts (the K rollouts of a task) are prefilled once, texts of like length share a pass, and a row that has finished leaves
-the batch.
+Written for small models on CPUs, where a general `generate` spends most of its time outside the model. Each conversation is prefilled once,
+equal prompts (the K rollouts of a task) share one prefill, texts of similar length share a forward pass, and a finished row leaves the
+batch.
 """
 
 import inspect
@@ -20,30 +20,30 @@ from .ragged_cache import RaggedCache
 
 KEPT_ATTENTION = ("sdpa", "eager")
 PADS = 512
-"""Pads that a pass may hold before the shorter rows get one of their own: more than a pass costs in itself, by tokens, on a CPU."""
+"""Upper bound on the padding tokens of one pass; shorter rows go to a pass of their own. On a CPU, an extra pass costs less than this."""
 
 
 class Row(Protocol):
-    """What the loop needs of a conversation: all its token ids, of which the last ones may not be in the cache yet."""
+    """The part of a conversation that the loop uses. `ids` are all its token ids; the last ones may not be in the cache yet."""
 
     ids: list[int]
     row: int
 
     def wrote(self, token: int, logp: float) -> None:
-        """Take a sampled token: appends it to `ids`."""
+        """Append a sampled token to `ids`, and store its log-probability `logp`."""
 
 
 class Lockstep:
-    """Samples from `model`, a causal language model of transformers or one wrapped by peft.
+    """Samples from `model`, a causal language model of transformers, which peft may wrap. Not thread-safe.
 
-    Raises UserError for a model whose attention cannot be driven with a cache of uneven rows.
+    Raises UserError for a model whose attention does not work with a cache of rows of different lengths.
     """
 
     def __init__(self, model: Any, eos: frozenset[int], pad: int, max_context: int, autocast: torch.dtype | None = None) -> None:
         self.model, self.eos, self.pad, self.max_context, self._autocast = model, eos, pad, max_context, autocast
         self._config = model.config.get_text_config()
         inner = model.get_base_model() if hasattr(model, "peft_config") else model
-        # transformers renames the argument in the middle of the supported range and warns about the old name
+        # The argument has two names in the supported versions of transformers, and the old name causes a warning.
         self._cache_argument = "cache" if "cache" in inspect.signature(type(inner).forward).parameters else "past_key_values"
         self._cache: RaggedCache | None = None
         self._rows: list[Row] = []
@@ -51,26 +51,26 @@ class Lockstep:
         self._check()
 
     def complete(self, rows: Sequence[Row], sampling: Sampling, ended: Callable[[Row], None]) -> None:
-        """Sample until the end token, `sampling.max_new_tokens` or the context's end; `ended` is told each row as soon as it is there.
+        """Sample each row up to its end token, `sampling.max_new_tokens` or the context's end; call `ended(row)` when a row is complete.
 
-        A row without room for a token is left as it is, and not told.
+        A row without room for a token stays as it is, and `ended` is not called for it.
         """
         live = [row for row in rows if len(row.ids) < self.max_context]
         if live:
             try:
                 with self._inference():
                     self._sample(live, sampling, ended)
-            except BaseException:  # the cache may be ahead of the rows now
+            except BaseException:  # the cache may hold tokens that the rows do not
                 self.release()
                 raise
 
     def release(self) -> None:
-        """Give the cache's memory back; a conversation that goes on is prefilled again."""
+        """Free the cache; a conversation that goes on is prefilled again."""
         self._cache, self._rows = None, []
 
     @contextmanager
     def _inference(self) -> Iterator[None]:
-        """No gradients, no dropout; every module that was in training is so again afterwards."""
+        """Disable gradients and dropout; afterwards every module is in its earlier mode again."""
         training = [module for module in self.model.modules() if module.training]
         device = self.model.device.type
         try:
@@ -104,7 +104,7 @@ class Lockstep:
             logits = self._forward([row.ids[-1:] for row in active])
 
     def _start(self, live: Sequence[Row], new_tokens: int) -> Tensor:
-        """Bring the cache up to each row's last token; the logits that follow it, in the order of `self._rows`."""
+        """Bring the cache up to each row's last token; return the logits after it, in the order of `self._rows`."""
         weights = sum(p._version for p in self.model.parameters())
         known = {id(row): n for n, row in enumerate(self._rows)}
         if self._cache is None or weights != self._weights or not all(id(row) in known for row in live):
@@ -135,7 +135,7 @@ class Lockstep:
         return logits[source]
 
     def _feed(self, passes: Sequence[Sequence[Sequence[int]]]) -> Tensor:
-        """Feed the first rows their next tokens, pass by pass in the rows' order; the logits after the last token of each."""
+        """Feed the first rows their next tokens, pass by pass in the rows' order; return the logits after the last token of each."""
         logits, first = [], 0
         for tokens in passes:
             logits.append(self._forward(tokens, first))
@@ -143,7 +143,7 @@ class Lockstep:
         return torch.cat(logits)
 
     def _keep(self, going: Sequence[bool]) -> list[int]:
-        """Move the rows that go on in front of those that do not; the old places of the rows that are now in front."""
+        """Move the rows that go on before those that do not; return the old indices of the rows that go on."""
         assert self._cache is not None
         count = sum(going)
         order = list(range(len(going)))
@@ -156,12 +156,12 @@ class Lockstep:
         return order[:count]
 
     def _forward(self, tokens: Sequence[Sequence[int]], first: int = 0) -> Tensor:
-        """Feed the rows from `first` on their next tokens; the logits after the last token of each, (rows, vocabulary)."""
+        """Feed the rows from `first` on their next tokens; return the logits after the last token of each, shape (rows, vocabulary)."""
         assert self._cache is not None
         ids, positions = self._cache.place(tokens, self.pad, first)
         hidden = torch.arange(self._cache.places.width, device=ids.device) > positions[:, None, :, None]
         dtype = self._autocast or self.model.dtype
-        # Numbers, not truth values: attention would make them of these in every layer.
+        # An additive mask, because attention would convert a boolean one in every layer.
         mask = torch.zeros(hidden.shape, dtype=dtype, device=ids.device).masked_fill_(hidden, torch.finfo(dtype).min)
         out = self.model(
             input_ids=ids,
@@ -175,7 +175,7 @@ class Lockstep:
         return logits
 
     def _check(self) -> None:
-        """Compare with a plain forward pass, so that a model with other ideas about masks or caches is refused and never goes wrong."""
+        """Compare cached logits with those of a plain forward pass; raise UserError for a model that treats masks or caches differently."""
         name, attention = type(self.model).__name__, self._config._attn_implementation
         if attention not in KEPT_ATTENTION:
             raise UserError(f"{name} uses {attention} attention; load it with attn_implementation='sdpa' or 'eager'")
@@ -205,9 +205,9 @@ class Lockstep:
 
 
 def in_passes(lengths: Sequence[int]) -> list[list[int]]:
-    """The numbers of rows of these lengths in passes: all at once in their order where that takes at most `PADS` pads, else sorted.
+    """Row indices by pass, for rows of these lengths: one pass in the given order where it needs at most `PADS` padding tokens.
 
-    Sorted, longest first, a row joins the pass before it as long as that pass has at most `PADS` pads with it.
+    Otherwise the rows are sorted, longest first, and each joins the last pass as long as that pass needs at most `PADS` padding tokens.
     """
     if max(lengths) * len(lengths) - sum(lengths) <= PADS:
         return [list(range(len(lengths)))]

@@ -1,4 +1,7 @@
-"""Where a model's name leads: a folder, a folder inside a package, a converted GGUF, or the hub; always safetensors, never code."""
+"""Find and load the model that a name stands for: a folder, a folder inside a package, a converted GGUF file, or a model on the hub.
+
+Only weights in safetensors are loaded, and no code from the model's repository is run.
+"""
 
 import re
 from importlib.resources import files
@@ -6,8 +9,7 @@ from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any
 
-from coevolve import UserError
-from coevolve.endpoint import line
+from coevolve import UserError, one_line
 
 from .model_files import reading
 
@@ -27,7 +29,7 @@ def locate(name: str) -> str:
 
         return str(converted())
     folder = Path(name).expanduser()
-    if isdir(folder):  # unlike the path's own, these take a text that can be no path
+    if isdir(folder):  # os.path's functions accept texts that are not valid paths; Path's methods raise
         return str(_complete(folder, name))
     if not _HUB_NAME.fullmatch(name) or isfile(folder):
         raise UserError(
@@ -38,9 +40,9 @@ def locate(name: str) -> str:
 
 
 def config_file(name: str) -> Path | None:
-    """config.json of the model, found without asking the network or converting anything. None: it is not on this machine.
+    """The model's config.json, found without network access or conversion; None where it is not on this machine.
 
-    UserError for a name that cannot be a model's.
+    Raises UserError for a name that is not a valid model name.
     """
     if name in CONVERTED:
         return None
@@ -60,22 +62,22 @@ def config_file(name: str) -> Path | None:
 
 
 def _on_the_hub(name: str) -> None:
-    """One quick question instead of the library's minute of retries: a mistyped path looks like a hub name."""
+    """Raise UserError unless the hub has the model: one quick request, because a mistyped path looks like a hub name."""
     from huggingface_hub import get_session, hf_hub_url, try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
-    other = f"policy.model {name!r} is no folder here"
+    other = f"policy.model {name!r} is not a folder"
     try:
         if isinstance(try_to_load_from_cache(name, "config.json"), str):
             return
     except HFValidationError as error:
-        raise UserError(f"{other}, and no model of the hub can have that name; name a local folder") from error
+        raise UserError(f"{other}, and not a valid name of a hub model; name a local folder") from error
     try:
         answer = get_session().head(hf_hub_url(name, "config.json"), timeout=10)
     except Exception as error:
         raise UserError(f"{other}, and the model hub cannot be reached ({type(error).__name__}); name a local folder") from error
     if answer.status_code in (401, 403, 404):
-        raise UserError(f"{other}, and the model hub has none of that name that is open to you (status {answer.status_code})")
+        raise UserError(f"{other}, and the model hub has no model of that name that you may access (status {answer.status_code})")
 
 
 def _in_package(name: str) -> Path:
@@ -91,28 +93,31 @@ def _in_package(name: str) -> Path:
 
 def _complete(folder: Path, name: str) -> Path:
     if not (folder / "config.json").is_file():
-        raise UserError(f"{name!r} is no model folder: it holds no config.json; name the folder that save_pretrained wrote")
+        raise UserError(f"{name!r} is not a model folder: it holds no config.json; name the folder that save_pretrained wrote")
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:
-        raise UserError(f"{name!r} holds no *.safetensors; save the model with save_pretrained, pickled weights are not loaded")
+        raise UserError(f"{name!r} holds no *.safetensors; save the model with save_pretrained (pickled weights are not loaded)")
     for file in weights:
         _readable(file)
     return folder
 
 
 def _readable(file: Path) -> None:
-    """Reads the header, which tells a file that is cut off or is none: seconds before the weights are needed, or hours."""
+    """Raise UserError for a file that is truncated or is not safetensors; only its header is read."""
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(file, framework="np"):
             pass
     except (SafetensorError, OSError) as error:
-        raise UserError(f"{file} cannot be read ({line(error)}); fetch or save it again") from error
+        raise UserError(f"{file} cannot be read ({one_line(error, 200)}); fetch or save it again") from error
 
 
 def device_and_dtype(device: str, dtype: str) -> tuple[str, Any]:
-    """Resolve "auto": the first GPU that there is, bfloat16 where it can, float32 on CPUs."""
+    """Device and torch dtype; "auto" is the first GPU, else the CPU, and bfloat16 on a GPU that has it, else float32.
+
+    Raises UserError for an unknown dtype and for a device that cannot be used.
+    """
     import torch
 
     if device == "auto":
@@ -120,7 +125,8 @@ def device_and_dtype(device: str, dtype: str) -> tuple[str, Any]:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        why = 'there is no such kind; name one such as "cpu", "cuda" or "cuda:1"' if "Expected one of" in str(error) else line(error)
+        unknown = "Expected one of" in str(error)
+        why = 'torch does not know it; name one such as "cpu", "cuda" or "cuda:1"' if unknown else one_line(error, 200)
         raise UserError(f"policy.device {device!r} cannot be used: {why}") from error
     known = {"float32": torch.float32, "bfloat16": torch.bfloat16}
     if dtype == "auto":
@@ -132,7 +138,10 @@ def device_and_dtype(device: str, dtype: str) -> tuple[str, Any]:
 
 
 def load_model(path: str, device: str, dtype: Any, quantize: str = "") -> Any:
-    """A causal language model in evaluation mode on `device`; UserError when it cannot be read whole."""
+    """A causal language model in evaluation mode on `device`; `quantize` is "" or "4bit".
+
+    Raises UserError where files cannot be read, weights are missing, or the device has no room.
+    """
     from transformers import AutoModelForCausalLM
 
     with reading(path):
@@ -149,13 +158,13 @@ def load_model(path: str, device: str, dtype: Any, quantize: str = "") -> Any:
             raise UserError(f"model {path!r} is incomplete: {len(missing)} weights are missing, {missing[0]} first; fetch it again")
         try:
             (model if quantize else model.to(device)).eval()
-        except (RuntimeError, AssertionError) as error:  # no room on it, say
-            raise UserError(f"policy.device {device!r} cannot be used: {line(error)}") from error
+        except (RuntimeError, AssertionError) as error:  # such as too little memory on it
+            raise UserError(f"policy.device {device!r} cannot be used: {one_line(error, 200)}") from error
     return model
 
 
 def _quantized(quantize: str, device: str, dtype: Any) -> dict[str, Any]:
-    """Settings of QLoRA's paper (arXiv 2305.14314, section 3): four-bit NormalFloat, the scales quantised once more."""
+    """Settings of the QLoRA paper (arXiv 2305.14314, section 3): four-bit NormalFloat with double quantisation."""
     if not quantize:
         return {}
     from transformers import BitsAndBytesConfig
@@ -167,13 +176,15 @@ def _quantized(quantize: str, device: str, dtype: Any) -> dict[str, Any]:
 
 
 def check_config(path: str, tokenizer: Any) -> None:
-    """UserError when the model's configuration cannot be read, is of no known architecture, or has no row for an id of the tokenizer."""
+    """Raise UserError where the model's configuration cannot be read, its architecture is unknown, or a tokenizer id has no embedding."""
     from transformers import AutoConfig
 
     with reading(path):
         rows = AutoConfig.from_pretrained(path, trust_remote_code=False).get_text_config().vocab_size
     if (largest := max(tokenizer.get_vocab().values())) >= rows:
-        raise UserError(f"the tokenizer of model {path!r} has ids up to {largest}, the model only {rows}: save the right one with it")
+        raise UserError(
+            f"the tokenizer of model {path!r} has ids up to {largest}, but the model has only {rows} embeddings: save the right one with it"
+        )
 
 
 def skeleton(path: str) -> Any:
@@ -183,24 +194,27 @@ def skeleton(path: str) -> Any:
 
     with reading(path), torch.device("meta"):
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
-        return AutoModelForCausalLM.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]  # theirs
+        return AutoModelForCausalLM.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]  # transformers has no type for it
 
 
 def declared_eos(path: str) -> list[int]:
-    """Ids that end a completion by the model's own files."""
+    """Token ids that end a completion according to the model's files."""
     from transformers import AutoConfig, GenerationConfig
 
     with reading(path):
         try:
             found: Any = GenerationConfig.from_pretrained(path)
-        except OSError:  # a model need not have one
+        except OSError:  # a generation config is optional
             found = AutoConfig.from_pretrained(path, trust_remote_code=False).get_text_config()
     declared = found.eos_token_id
     return [] if declared is None else [declared] if isinstance(declared, int) else list(declared)
 
 
 def load_tokenizer(path: str, chat_template: str = "") -> Any:
-    """The model's tokenizer, padding on the left; `chat_template` is the file of a template to use instead of its own."""
+    """The model's tokenizer, which pads on the left; `chat_template` is the file of a template to use instead of the model's own.
+
+    Raises UserError for files that cannot be read and for a tokenizer without an end token.
+    """
     from transformers import AutoTokenizer
 
     with reading(path):
@@ -213,5 +227,5 @@ def load_tokenizer(path: str, chat_template: str = "") -> Any:
         try:
             tokenizer.chat_template = Path(chat_template).expanduser().read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            raise UserError(f"policy.chat_template {chat_template!r} cannot be read: {line(error)}") from error
+            raise UserError(f"policy.chat_template {chat_template!r} cannot be read: {one_line(error, 200)}") from error
     return tokenizer

@@ -1,4 +1,4 @@
-"""Policy "openai": a model behind any OpenAI-compatible endpoint, for evaluations and attempts. Without token ids it cannot be trained.
+"""Policy "openai": a model behind any OpenAI-compatible endpoint, for evaluations and attempts. It has no token ids, so it cannot train.
 
     [policy]
     name = "openai"
@@ -7,8 +7,8 @@
     api_key_env = ""            # the variable that holds the key; "" for none
     budget = "2cost"            # with input_price and output_price, per million tokens
 
-Where the environment gives tools and the endpoint takes them, the model calls them as functions: its calls become the text in which the
-environment takes actions, and their results go back as tool messages. Otherwise everything is text.
+Where the environment has tools and the endpoint supports function calls, the model calls the tools as functions. Its calls are converted to
+the text in which the environment reads actions, and the results are sent as tool messages. Otherwise everything is text.
 """
 
 import threading
@@ -25,17 +25,17 @@ from .tool_calls import Turn
 
 @frozen(kw_only=True)
 class OpenAIOptions(EndpointOptions):
-    """Which model, where, and what it may cost."""
+    """The model, its endpoint, and the limits on requests and cost."""
 
     tools: Literal["auto", "native", "text"] = "auto"
-    """How the environment's tools are told: as functions ("native"), in the prompt ("text"), or the first where the endpoint takes it."""
+    """How tools are sent: as functions ("native"), in the prompt ("text"), or as functions unless the endpoint refuses them ("auto")."""
     seed: bool = False
-    """Send the draw's seed along; not every endpoint takes one, and few keep to it."""
+    """Send a seed with each request. Not every endpoint accepts one, and few are deterministic with it."""
 
 
 @define(eq=False)
 class EndpointConversation:
-    """An episode's messages as text, and beside them the turns with the calls as the endpoint made them."""
+    """An episode's messages as text, and its turns with the function calls as the model made them."""
 
     messages: list[Message]
     turns: list[Turn]
@@ -44,18 +44,19 @@ class EndpointConversation:
     tokens: Tokens | None = None
 
     def observe(self, messages: Sequence[Message]) -> None:
+        """Add the environment's messages."""
         self.messages.extend(messages)
         self.turns += [Turn(message) for message in messages]
 
     def wrote(self, text: str, content: str = "", calls: tuple[ToolCall, ...] = ()) -> None:
-        """The model's answer: `text` as the environment takes it, and what the endpoint said where that is something else."""
+        """Add the model's answer: `text` as the environment reads it; `content` and `calls` as the model wrote them, if it made calls."""
         message = {"role": "assistant", "content": text}
         self.messages.append(message)
         self.turns.append(Turn(message, content, calls))
 
 
 class OpenAIPolicy:
-    """Asks for all conversations at once, at most `concurrency` at a time."""
+    """Sends the requests of all conversations concurrently, at most `concurrency` at a time. Thread-safe: calls take turns."""
 
     name: ClassVar[str] = "openai"
     Options: ClassVar[type[Any]] = OpenAIOptions
@@ -68,17 +69,17 @@ class OpenAIPolicy:
         self._lock = threading.Lock()
 
     def check(self) -> None:
-        """Raise UserError for a library or a key that is missing."""
+        """Raise UserError for a missing library or key."""
         check_packages('policy "openai"', "openai")
         if text := missing_key(self.options):
             raise UserError(text)
 
     def bind(self, environment: Environment) -> None:
-        """Name the environment whose `script` turns calls into text."""
+        """Set the environment whose `script` converts calls to text."""
         self._environment = environment
 
     def provenance(self) -> Mapping[str, Any]:
-        """Where the answers came from, and what of the request the endpoint took."""
+        """The endpoint's address, and the request fields that it accepted, as far as they are known."""
         found: dict[str, Any] = {"endpoint": self.options.base_url}
         return found | (self._requests.taken() if self._requests else {})
 
@@ -89,20 +90,20 @@ class OpenAIPolicy:
         return {name: getattr(spent, name) for name in names}
 
     def begin(self, task: Task, messages: Sequence[Message], tools: Sequence[dict[str, Any]] | None, row: int) -> Any:
-        """A new conversation of `task` that opens with `messages`."""
+        """A new conversation about `task` that opens with `messages`; `row` selects its random numbers."""
         return EndpointConversation(list(messages), [Turn(message) for message in messages], tools, row)
 
     def complete(self, conversations: Sequence[Any], sampling: Sampling) -> list[str | InfrastructureFault | None]:
-        """The next answer of each conversation; an InfrastructureFault where the endpoint gave none, None where the prompt is too long.
+        """The next answer of each conversation: a text, an InfrastructureFault where none came, or None where the prompt is too long.
 
-        Raises UserError for an endpoint that does not let us in, InfrastructureFault for one that fails time and again.
+        Raises UserError where the endpoint denies access, InfrastructureFault where several conversations in a row fail.
         """
         return self.complete_streaming(conversations, sampling, lambda n, text: None)
 
     def complete_streaming(
         self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]
     ) -> list[str | InfrastructureFault | None]:
-        """As `complete`; calls `tell(index, text)` with each answer as it arrives."""
+        """As `complete`; calls `tell(index, text)` when an answer arrives."""
         import asyncio
 
         with self._lock:

@@ -1,7 +1,7 @@
 """A key-value cache in which every row has its own length: column j of a row holds the keys and values of the row's token j.
 
-There are no holes, so the attention mask is "column <= position" and nothing else. The rows that still sample are kept in front: a row
-that pauses is swapped behind them, keeps its keys for the conversation's next turn, and costs nothing meanwhile.
+The columns of a row have no gaps, so the attention mask is "column <= position". Rows that are being sampled come first. A row that pauses
+is swapped behind them: it keeps its keys for the conversation's next turn, and takes no part in forward passes.
 """
 
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 
 
 class Places:
-    """Where the next forward pass writes; shared by all layers.
+    """The positions that the next forward pass writes; all layers share them.
 
-    `index` (rows, 1) and `columns` (rows, tokens) are places in the whole cache, of which the pass sees the rows in the slice `rows` and
-    the first `width` columns: every real one of these rows.
+    `index` (rows, 1) and `columns` (rows, tokens) index the whole cache. The pass reads the rows in the slice `rows` and the first `width`
+    columns, which hold all tokens of these rows. `count` is the number of rows of the cache, `capacity` its number of columns.
     """
 
     rows: slice
@@ -28,7 +28,7 @@ class Places:
 
 
 class RaggedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call]
-    """One layer's keys and values, stored as (rows, heads, capacity, size): what attention reads of a head is contiguous."""
+    """One layer's keys and values, shape (rows, heads, capacity, head size), so that attention reads contiguous memory for each head."""
 
     is_sliding = False
 
@@ -40,14 +40,14 @@ class RaggedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call]
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
         rows, capacity = self._places.count, self._places.capacity
-        # Zeros, not empty: a masked column still meets the softmax's zero, and zero times NaN is NaN.
+        # Zeros, because masked columns are multiplied by the softmax's zero, and zero times NaN is NaN.
         self.keys = key_states.new_zeros(rows, key_states.shape[1], capacity, key_states.shape[3])
         self.values = value_states.new_zeros(rows, value_states.shape[1], capacity, value_states.shape[3])
         self.dtype, self.device = key_states.dtype, key_states.device
         self.is_initialized = True
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-        """Write the new tokens; return what the pass's rows have so far, as (rows, heads, width, size)."""
+        """Write the keys and values of the new tokens; return those of the pass's rows so far, shape (rows, heads, width, head size)."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
         places = self._places
@@ -68,7 +68,7 @@ class RaggedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call]
         return -1
 
     def select(self, rows: Tensor, width: int) -> None:
-        """Make the batch be copies of `rows`, in that order, of which `width` columns are in use."""
+        """Replace the batch by copies of `rows`, in that order; `width` columns are in use."""
 
         def selected(store: Tensor) -> Tensor:
             fresh = store.new_zeros(len(rows), *store.shape[1:])
@@ -79,6 +79,7 @@ class RaggedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call]
             self.keys, self.values = selected(self.keys), selected(self.values)
 
     def swap(self, some: Tensor, others: Tensor, width: int) -> None:
+        """Exchange the first `width` columns of the rows `some` with those of the rows `others`, pair by pair."""
         if self.is_initialized:
             for store in (self.keys, self.values):
                 seen = store[:, :, :width]
@@ -87,6 +88,7 @@ class RaggedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call]
                 seen[others] = held
 
     def widen(self, capacity: int) -> None:
+        """Append empty columns up to `capacity`."""
         if self.is_initialized:
             self.keys, self.values = (
                 torch.cat([store, store.new_zeros(*store.shape[:2], capacity - store.shape[2], store.shape[3])], dim=2)
@@ -95,7 +97,7 @@ class RaggedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call]
 
 
 class RaggedCache(Cache):
-    """The cache of a whole model of `layers` layers; `lengths` says how many tokens of each row it holds."""
+    """The cache of a whole model with `layers` layers; `lengths` holds the number of cached tokens of each row."""
 
     def __init__(self, layers: int, rows: int, device: torch.device) -> None:
         self.places = Places()
@@ -106,10 +108,10 @@ class RaggedCache(Cache):
         self._device = device
 
     def place(self, tokens: Sequence[Sequence[int]], pad: int, first: int = 0) -> tuple[Tensor, Tensor]:
-        """Make room for `tokens`, one list for each row from `first` on; return ids and positions, both (rows, most tokens), padded left.
+        """Make room for `tokens`, one list for each row from `first` on; return ids and positions, both of shape (rows, longest list).
 
-        A pad's position is 0, so it attends to one real token and nothing attends to it: it is written to the last column, which lies
-        beyond every width.
+        Both are padded on the left. A padding token has position 0, so it attends to one real token. It is written to the last column,
+        which lies beyond every width, so no token attends to it.
         """
         places, last = self.places, first + len(tokens)
         new = [range(held, held + len(row)) for held, row in zip(self.lengths[first:last], tokens, strict=True)]
@@ -126,14 +128,14 @@ class RaggedCache(Cache):
         return torch.tensor([[pad] * (most - len(row)) + [*row] for row in rows], device=self._device)
 
     def reserve(self, width: int) -> None:
-        """Have room for `width` columns and the one for pads."""
+        """Make the capacity at least `width` columns and one more for padding tokens."""
         if width >= self.places.capacity:
             self.places.capacity = max(width + 1, self.places.capacity * 3 // 2)
             for layer in self.ragged:
                 layer.widen(self.places.capacity)
 
     def select(self, rows: Sequence[int]) -> None:
-        """Make the batch be copies of `rows`, in that order."""
+        """Replace the batch by copies of `rows`, in that order."""
         self.lengths = [self.lengths[row] for row in rows]
         for layer in self.ragged:
             layer.select(torch.tensor(rows, device=self._device), max(self.lengths))

@@ -1,4 +1,4 @@
-"""Policy "scripted": plays given texts instead of sampling; for tests, baselines and for seeing an environment work without a model.
+"""Policy "scripted": plays given texts instead of sampling, for tests and baselines, and to try an environment without a model.
 
 [policy]
 name = "scripted"
@@ -16,29 +16,30 @@ from coevolve import Environment, Message, Sampling, Task, Tokens, UserError, di
 
 @frozen
 class ScriptedOptions:
-    """Where the texts come from."""
+    """The source of the texts."""
 
     source: str = "solution"
-    """"solution": the task's own solution as the environment writes it; "texts": those below."""
+    """"solution": the task's own solution, written by the environment; "texts": those of the option `texts`."""
     texts: tuple[str, ...] = ()
-    """Played in order in every conversation, from the beginning again after the last."""
+    """Texts that every conversation plays in order; after the last it begins again with the first."""
 
 
 @define
 class ScriptedConversation:
-    """Plays its texts; has no token ids, so it cannot be trained on."""
+    """A conversation that plays its texts. It has no token ids, so it cannot be used for training."""
 
     messages: list[Message]
     script: Any
-    """Iterator of texts."""
+    """Iterator over the texts that are left."""
     tokens: Tokens | None = None
 
     def observe(self, messages: Sequence[Message]) -> None:
+        """Add the environment's messages."""
         self.messages.extend(messages)
 
 
 class Scripted:
-    """With source "solution" it needs `bind(environment)` before the first conversation; past the end of a solution it says ""."""
+    """Plays texts. Source "solution" needs `bind(environment)` before the first conversation, and plays "" after the end of a solution."""
 
     name: ClassVar[str] = "scripted"
     Options: ClassVar[type[Any]] = ScriptedOptions
@@ -52,10 +53,11 @@ class Scripted:
         self._environment: Environment | None = None
 
     def bind(self, environment: Environment) -> None:
-        """Name the environment whose `script` turns solutions into texts."""
+        """Set the environment whose `script` converts solutions to texts."""
         self._environment = environment
 
     def begin(self, task: Task, messages: Sequence[Message], tools: Sequence[dict[str, Any]] | None, row: int) -> ScriptedConversation:
+        """A new conversation about `task` that opens with `messages`. Raises UserError where `bind` is missing."""
         if self.options.source == "texts":
             return ScriptedConversation(list(messages), cycle(self.options.texts))
         if self._environment is None:
@@ -63,7 +65,7 @@ class Scripted:
         return ScriptedConversation(list(messages), iter(self._environment.script(task.solution)))
 
     def complete(self, conversations: Sequence[Any], sampling: Sampling) -> list[str | None]:
-        """The next text of each conversation; `sampling` has no influence."""
+        """The next text of each conversation; `sampling` has no effect."""
         texts: list[str | None] = []
         for conversation in conversations:
             text = next(conversation.script, "")
@@ -74,5 +76,4 @@ class Scripted:
 
 @hookimpl
 def coevolve_policies() -> list[type[Scripted]]:
-    """Register."""
     return [Scripted]

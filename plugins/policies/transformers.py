@@ -7,7 +7,7 @@
     dtype = "auto"
     max_context = 0
 
-Sampled ids, masks and log-probabilities are kept as they were drawn; the environment's messages are appended as token suffixes.
+Sampled token ids and log-probabilities are stored as they were drawn; the environment's messages are appended as token suffixes.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,23 +23,26 @@ from coevolve import Message, ModelSettings, Sampling, Task, Tokens, hookimpl
 
 @frozen
 class TransformersOptions:
-    """Which model, and where it runs."""
+    """The model, its device and its limits."""
 
     model: str = "pkg:coevolve.environments.desk/policy"
     """A folder of safetensors, a name on the hub, "pkg:PACKAGE/FOLDER" for a folder in a package, or "smollm2-135m-instruct"."""
     device: str = "auto"
     """A torch device; "auto" is the first GPU, else the CPU."""
     dtype: str = "auto"
-    """"float32" or "bfloat16"; "auto" is bfloat16 on GPUs that have it, else float32 (slow CPUs lose fifty-fold with bfloat16)."""
+    """"float32" or "bfloat16"; "auto" is bfloat16 on GPUs that have it, else float32 (bfloat16 is up to fifty times slower on CPUs)."""
     max_context: int = field(default=0, validator=ge(0))
-    """Tokens of a whole conversation; 0 is the model's own limit."""
+    """Upper bound on the tokens of a whole conversation; 0 is the model's own limit."""
     chat_template: str = ""
-    """File of a Jinja chat template to use instead of the model's; needed where that one rewrites earlier turns."""
+    """File of a Jinja chat template to use instead of the model's; needed where the model's template rewrites earlier turns."""
 
 
 @define(eq=False)
 class TokenConversation:
-    """An episode's messages and, beside them, its token ids as sampled. `ids` is the prompt followed by the completion."""
+    """An episode's messages and token ids. `ids` is the prompt and, from `prompt_length` on, the completion.
+
+    `mask` (1: sampled, 0: appended) and `logprobs` (0.0 where appended) have one item for each id of the completion.
+    """
 
     messages: list[Message]
     ids: list[int]
@@ -52,15 +55,18 @@ class TokenConversation:
 
     @property
     def tokens(self) -> Tokens:
+        """The token ids so far, with mask and log-probabilities."""
         ids = tuple(self.ids)
         return Tokens(ids[: self.prompt_length], ids[self.prompt_length :], tuple(self.mask), tuple(self.logprobs))
 
     def wrote(self, token: int, logp: float) -> None:
+        """Append a sampled token."""
         self.ids.append(token)
         self.mask.append(1)
         self.logprobs.append(logp)
 
     def observe(self, messages: Sequence[Message]) -> None:
+        """Append the environment's messages, and their token ids with mask 0."""
         self.messages.extend(messages)
         policy = self.policy
         added = policy.chat.suffix(messages, self.tools, self.ids[-1], self.ids[-1] in policy.eos)
@@ -70,35 +76,35 @@ class TokenConversation:
 
 
 class TransformersPolicy:
-    """Loads its model when it is first needed. `path` and `tokenizer` do not load it, so a trainer can load its own."""
+    """Samples from a local model, which is loaded when it is first needed. `path` and `tokenizer` do not load it. Not thread-safe."""
 
     name: ClassVar[str] = "transformers"
     Options: ClassVar[type[Any]] = TransformersOptions
     fixed_options: ClassVar[tuple[str, ...]] = ("model", "chat_template")
 
     quantize: str = ""
-    """How `model` is loaded, see `load`: a trainer that keeps its frozen weights in four bits has it sampled so before training too."""
+    """How `model` is loaded, see `load`. A trainer with frozen four-bit weights sets it, so that samples before training use them too."""
 
     def __init__(self, options: TransformersOptions) -> None:
         self.options = options
 
     @classmethod
     def of(cls, model: Any, tokenizer: Any, options: TransformersOptions) -> Self:
-        """A policy over a live model: what it samples follows every update of the weights."""
+        """A policy that samples from the live model `model`: every update of its weights takes effect at once."""
         policy = cls(options)
         policy.tokenizer = tokenizer
         policy.model = model
         return policy
 
     def over(self, model: Any) -> Self:
-        """This policy with another model in it, a live one; its own, which an evaluation before training loads, is given back."""
+        """A policy with the same options and tokenizer that samples from the live model `model`. A model that this one loaded is freed."""
         vars(self).pop("engine", None)
         vars(self).pop("model", None)
         return self.of(model, self.tokenizer, self.options)
 
     @cached_property
     def path(self) -> str:
-        """The folder or hub name that `options.model` stands for; UserError when there is none."""
+        """The folder or hub name that `options.model` stands for. Raises UserError where there is none."""
         from .models import locate
 
         return locate(self.options.model)
@@ -111,13 +117,13 @@ class TransformersPolicy:
 
     @cached_property
     def placement(self) -> tuple[str, Any]:
-        """Device and dtype that the model computes in."""
+        """The device and the torch dtype that the model computes in."""
         from .models import device_and_dtype
 
         return device_and_dtype(self.options.device, self.options.dtype)
 
     def check(self) -> None:
-        """Raise UserError for what can be told without loading the weights: files, chat template, device."""
+        """Raise UserError for faults that can be found without loading the weights: of files, chat template or device."""
         from .models import check_config
 
         check_config(self.path, self.tokenizer)
@@ -125,11 +131,14 @@ class TransformersPolicy:
 
     @property
     def model_settings(self) -> ModelSettings:
-        """Which model it is, as the options name it."""
+        """The settings that identify the model, as in the options."""
         return ModelSettings(self.options.model, self.options.max_context, self.options.dtype, self.options.device)
 
     def config_file(self) -> Path | None:
-        """The model's config.json, found without asking the network; None: it is not on this machine. UserError for an impossible name."""
+        """The model's config.json, found without network access; None where it is not on this machine.
+
+        Raises UserError for an invalid name.
+        """
         from .models import config_file
 
         return config_file(self.options.model)
@@ -141,8 +150,10 @@ class TransformersPolicy:
         return skeleton(self.path)
 
     def load(self, dtype: Any = None, quantize: str = "", device: str = "") -> Any:
-        """Another copy of the model, with weights in `dtype` (None: the dtype that it computes in), on `device` ("": the one that it
-        computes on); `quantize` "4bit" freezes them in four bits and computes in that dtype."""
+        """A new copy of the model, with weights in `dtype` (None: that of `placement`) on `device` ("": that of `placement`).
+
+        With `quantize` "4bit" the weights are frozen in four bits and the model computes in `dtype`. Raises UserError.
+        """
         from .models import load_model
 
         own_device, own_dtype = self.placement
@@ -160,7 +171,7 @@ class TransformersPolicy:
 
     @cached_property
     def eos(self) -> frozenset[int]:
-        """Ids that end a completion: the tokenizer's and those that the model declares."""
+        """Token ids that end a completion: the tokenizer's and those that the model declares."""
         declared = getattr(self.model.generation_config, "eos_token_id", None)
         listed = [] if declared is None else [declared] if isinstance(declared, int) else list(declared)
         return frozenset([self.tokenizer.eos_token_id, *listed])
@@ -176,16 +187,22 @@ class TransformersPolicy:
         return Lockstep(self.model, self.eos, self.tokenizer.pad_token_id, min(asked, limit) if asked else limit, autocast)
 
     def begin(self, task: Task, messages: Sequence[Message], tools: Sequence[dict[str, Any]] | None, row: int) -> Any:
-        """A TokenConversation. (As a type it would not do: the contract's `tokens` can be set, here it is computed.)"""
+        """A new TokenConversation about `task` that opens with `messages`; `row` selects its random numbers. Raises UserError.
+
+        The return type is Any because the contract's `tokens` can be assigned, and here it is computed.
+        """
         ids = self.chat.prompt(messages, tools)
         return TokenConversation(list(messages), list(ids), row, self, tools, len(ids))
 
     def complete(self, conversations: Sequence[Any], sampling: Sampling) -> list[str | None]:
-        """Sample each conversation's next completion up to an end token, which is part of its tokens but not of the text."""
+        """Sample each conversation's next completion, and return its text; None where the context has no room for a token.
+
+        The end token is part of the conversation's tokens, but not of the text.
+        """
         return self.complete_streaming(conversations, sampling, lambda n, text: None)
 
     def complete_streaming(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[str | None]:
-        """As `complete`; each text is told as soon as it has ended."""
+        """As `complete`; calls `tell(index, text)` when a text is complete."""
         numbers = {id(conversation): n for n, conversation in enumerate(conversations)}
         starts = [len(conversation.ids) for conversation in conversations]
         texts: list[str | None] = [None] * len(starts)
@@ -200,15 +217,14 @@ class TransformersPolicy:
         return texts
 
     def take_weights(self) -> None:
-        """Does nothing: it samples from the live model itself."""
+        """Do nothing: the policy samples from the live model itself."""
 
     def release(self) -> None:
-        """Give back what finished conversations hold; the model stays loaded."""
+        """Free the key-value cache; the model stays loaded."""
         if "engine" in self.__dict__:
             self.engine.release()
 
 
 @hookimpl
 def coevolve_policies() -> list[type[TransformersPolicy]]:
-    """Register."""
     return [TransformersPolicy]

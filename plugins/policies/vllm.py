@@ -1,12 +1,12 @@
-"""Policy "vllm": samples with vLLM in this process; all else is as in policy "transformers": models, chat format, token suffixes.
+"""Policy "vllm": samples with vLLM in this process. Models, chat format and token suffixes are those of policy "transformers".
 
     [policy]
     name = "vllm"
     model = "Qwen/Qwen3-4B-Instruct-2507"
     cache_gb = 8.0
 
-Token ids go in and come out, so nothing is ever tokenised again. vLLM holds a copy of the weights: after each update the trained ones (with
-adapters merged) are copied over before anything more is sampled, and what it had cached of prefixes is dropped.
+vLLM receives and returns token ids, so sampled text is never tokenised again. vLLM has its own copy of the weights: after each update, and
+before the next sample, the trained weights (adapters merged) are copied to it and its prefix cache is reset.
 """
 
 import copy
@@ -25,16 +25,16 @@ from .transformers import TransformersOptions, TransformersPolicy
 
 @frozen
 class VllmOptions(TransformersOptions):
-    """Which model, and how vLLM runs it beside what trains it."""
+    """The model, and how vLLM runs it beside the trainer."""
 
     cache_gb: float = field(default=4.0, validator=gt(0))
-    """GB of memory for keys and values, taken at the start and held; vLLM lets rows wait when it is full."""
+    """Memory in GB for keys and values, allocated at the start; when it is full, conversations wait."""
     eager: bool = False
-    """No compiling and no CUDA graphs: a quicker start and slower sampling. On a CPU it is always so."""
+    """Run without compilation and CUDA graphs: the start is faster and sampling is slower. Always true on a CPU."""
 
 
 class VllmPolicy(TransformersPolicy):
-    """Starts vLLM when something is first sampled; that takes a minute or so."""
+    """Samples with vLLM, which starts at the first sample; the start takes about a minute. Not thread-safe."""
 
     name: ClassVar[str] = "vllm"
     Options: ClassVar[type[Any]] = VllmOptions
@@ -42,26 +42,26 @@ class VllmPolicy(TransformersPolicy):
     options: VllmOptions
 
     def check(self) -> None:
-        """Raise UserError for what can be told without loading anything large."""
+        """Raise UserError where vLLM is missing, in a run of several processes, and for faults of the model's files."""
         if importlib.util.find_spec("vllm") is None:
-            fix = "pip install 'coevolve[vllm]' on a machine with a GPU (docs/engines.md says how without one)"
+            fix = "pip install 'coevolve[vllm]' on a machine with a GPU (for others see docs/engines.md)"
             raise UserError(f'policy "vllm" needs vLLM, which is not installed: {fix}, or choose policy.name = "transformers"')
         if int(os.environ.get("WORLD_SIZE", "1")) > 1:
             raise UserError('policy "vllm" samples in one process; start it without torchrun, or choose policy.name = "transformers"')
         super().check()
 
     def over(self, model: Any) -> Self:
-        """This policy sampling from a live model, with the same vLLM: from now on that one holds `model`'s weights."""
+        """A copy of this policy that samples from the live model `model`. Both share one vLLM, which now takes `model`'s weights."""
         self.engine.follow(model)
         return copy.copy(self)
 
     def take_weights(self) -> None:
-        """The live model was updated: its weights are copied before the next completion."""
+        """Mark the live model as updated: its weights are copied before the next completion."""
         self.engine.stale = True
 
     @cached_property
     def eos(self) -> frozenset[int]:
-        """Ids that end a completion: the tokenizer's and those that the model declares."""
+        """Token ids that end a completion: the tokenizer's and those that the model declares."""
         from .models import declared_eos
 
         return frozenset([self.tokenizer.eos_token_id, *declared_eos(self.path)])
@@ -82,5 +82,4 @@ class VllmPolicy(TransformersPolicy):
 
 @hookimpl
 def coevolve_policies() -> list[type[VllmPolicy]]:
-    """Register."""
     return [VllmPolicy]

@@ -1,7 +1,7 @@
-"""vLLM in this process: samples token ids for many conversations, and takes over a live model's weights.
+"""vLLM in this process: samples token ids for many conversations, and copies a live model's weights.
 
-Two things that vLLM leaves to its caller: after `reload_weights` the CPU build goes on computing with the old head where the head is the
-embedding (it holds a packed copy), so the head is packed again; and cached prefixes outlive a change of the weights, so they are dropped.
+vLLM leaves two steps to its caller. After `reload_weights` the CPU build still computes with a packed copy of the old head where head and
+embedding are one tensor, so the head is packed again. The prefix cache survives a change of the weights, so it is reset.
 """
 
 import os
@@ -20,34 +20,34 @@ from .draw import spoilt, uniforms
 from .lockstep import Row
 
 SETTINGS = {
-    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # weights are handed over as they are, not through a socket
-    "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # the trainer's threads live in this process too
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # weights are passed as tensors, not through a socket
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # the trainer's threads run in this process too
     "VLLM_LOGGING_LEVEL": "ERROR",
     "VLLM_NO_USAGE_STATS": "1",
 }
 
 PREFILLED = 8192
-"""Tokens that one step of vLLM on a CPU takes at most."""
+"""Upper bound on the tokens of one vLLM step on a CPU."""
 
 
 class VllmEngine:
-    """As `Lockstep`, for vLLM. `placement` is the device and dtype to compute in; `options` are those of the policy."""
+    """The interface of `Lockstep` for vLLM. `placement` is the device and dtype to compute in; `options` are a VllmOptions."""
 
     def __init__(self, path: str, eos: frozenset[int], max_context: int, placement: tuple[str, Any], options: Any) -> None:
         self.path, self.eos, self.max_context, self.placement, self._options = path, eos, max_context, placement, options
         self.stale = False
-        """Whether the followed model's weights must be copied before anything is sampled."""
+        """Whether the live model's weights must be copied before the next sample."""
         self._followed: Any = None
         self._vllm: Any = None
 
     def follow(self, model: Any) -> None:
-        """Sample from this model's weights from now on."""
+        """Sample with the weights of the live model `model` from now on."""
         self._followed, self.stale = model, True
 
     def complete(self, rows: Sequence[Row], sampling: Sampling, ended: Callable[[Row], None]) -> None:
-        """Sample until the end token, `sampling.max_new_tokens` or the context's end; `ended` is told each row as soon as it is there.
+        """Sample each row up to its end token, `sampling.max_new_tokens` or the context's end; call `ended(row)` when a row is complete.
 
-        A row without room for a token is left as it is, and not told.
+        A row without room for a token stays as it is, and `ended` is not called for it. Raises UserError for a model that vLLM cannot run.
         """
         live = [row for row in rows if len(row.ids) < self.max_context]
         if live:
@@ -58,7 +58,7 @@ class VllmEngine:
             self._sample(live, sampling, ended)
 
     def release(self) -> None:
-        """Nothing is given back: vLLM holds its cache until the process ends."""
+        """Do nothing: vLLM keeps its cache until the process ends."""
 
     def _sample(self, live: Sequence[Row], sampling: Sampling, ended: Callable[[Row], None]) -> None:
         from vllm import SamplingParams, TokensPrompt
@@ -84,7 +84,7 @@ class VllmEngine:
                 for answer in engine.step():
                     self._wrote(live[int(answer.request_id)], answer.outputs[0])
                     ended(live[int(answer.request_id)])
-        except BaseException:  # what was asked for must not be answered at the next call
+        except BaseException:  # otherwise the next call would receive the answers to these requests
             engine.abort_request(list(engine.output_processor.request_states), internal=True)
             raise
 
@@ -107,20 +107,20 @@ class VllmEngine:
                 return LLM(
                     model=self.path,
                     skip_tokenizer_init=True,
-                    generation_config="vllm",  # no sampling settings from the model's files
+                    generation_config="vllm",  # ignore the sampling settings in the model's files
                     dtype=str(dtype).removeprefix("torch."),
                     max_model_len=self.max_context,
                     kv_cache_memory_bytes=int(self._options.cache_gb * 10**9),
                     enforce_eager=self._options.eager or device == "cpu",
                     enable_prefix_caching=True,
-                    # The CPU build cannot put a seeded generator back, which it must after part of a prompt.
+                    # Chunked prefill restores seeded generators, which the CPU build cannot do.
                     enable_chunked_prefill=device != "cpu",
                     max_num_batched_tokens=max(self.max_context, PREFILLED) if device == "cpu" else None,
-                    logprobs_mode="processed_logprobs",  # of the distribution that is drawn from
+                    logprobs_mode="processed_logprobs",  # of the sampled distribution
                     use_tqdm_on_load=False,
                     disable_log_stats=True,
                 )
-            # What vLLM raises for a model, dtype or amount of memory that it does not take; some of its checks are bare assertions.
+            # vLLM raises these for a model, a dtype or an amount of memory that it refuses; some of its checks are bare assertions.
             except (ValueError, RuntimeError, NotImplementedError, OSError, AssertionError) as error:
                 why = " ".join(str(error).split())[:300]
                 raise UserError(
@@ -133,20 +133,20 @@ class VllmEngine:
             self._vllm.collective_rpc("reload_weights", kwargs={"weights_iterator": weights_of(self._followed)})
             self._vllm.apply_model(pack_head)
         if not self._vllm.reset_prefix_cache():
-            raise CoevolveError("vLLM did not drop its cached prefixes after an update of the weights")
+            raise CoevolveError("vLLM did not reset its prefix cache after an update of the weights")
         self.stale = False
 
 
 def seeds(seed: int, rows: Sequence[Row]) -> list[int]:
-    """A seed of 32 bits for each row's next completion: a function of (seed, row, tokens so far)."""
+    """A 32-bit seed for each row's next completion: a function of (seed, row, number of tokens so far)."""
     drawn = uniforms(seed, [row.row for row in rows], [len(row.ids) for row in rows], 1)
     return [int(u * 2**32) for u in drawn[:, 0].tolist()]
 
 
 def weights_of(model: Any) -> Iterator[tuple[str, Tensor]]:
-    """Names as in the model's files and weights, one after the other; adapters are added to copies, the model stays as it is.
+    """Pairs of name and weight, named as in the model's files. Adapters are merged into copies; the model does not change.
 
-    A generator on purpose: vLLM must take each weight before the next is made.
+    It is a generator, so that only one merged copy is in memory at a time.
     """
     if not hasattr(model, "peft_config"):
         yield from model.named_parameters()
@@ -167,7 +167,7 @@ def weights_of(model: Any) -> Iterator[tuple[str, Tensor]]:
 
 
 def pack_head(model: Any) -> None:
-    """Pack the head's weights for the CPU again, as vLLM does after loading; nothing to do on GPUs."""
+    """Pack the head's weights for the CPU again, as vLLM does after loading. Without effect on GPUs."""
     from vllm.model_executor.layers.vocab_parallel_embedding import ParallelLMHead
 
     for module in model.modules():
@@ -177,7 +177,7 @@ def pack_head(model: Any) -> None:
 
 @contextmanager
 def same_random_state() -> Iterator[None]:
-    """vLLM seeds the global generators, which are the trainer's."""
+    """Restore the state of the global random generators after the block: vLLM seeds them, and the trainer uses them."""
     own, theirs = random.getstate(), np.random.get_state()
     try:
         with torch.random.fork_rng():

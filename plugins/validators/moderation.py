@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from attrs import field, frozen, validators
 
-from coevolve import Journal, TeacherCall
-from coevolve.endpoint import Access, Endpoint, Failed, Pace, address, line, repeated, waiting
+from coevolve import Journal, TeacherCall, one_line
+from coevolve.endpoint import Access, Endpoint, Failed, Pace, address, repeated, waiting
 
 PURPOSE = "moderate"
 _LONGEST_FAULT = 300
@@ -71,7 +71,7 @@ async def _ask(options: ModerationOptions, journal: Journal, about: tuple[str, i
             reply, _ = await endpoint.post(about[-1], "moderations")
             found = flagged(endpoint.scrub(reply))
         except Failed as failed:
-            failed.reason = line(endpoint.scrub(failed.reason), _LONGEST_FAULT)
+            failed.reason = one_line(endpoint.scrub(failed.reason), _LONGEST_FAULT)
             note(None, failed.reason)
             raise
         note(json.dumps(found), None)

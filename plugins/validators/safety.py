@@ -18,8 +18,8 @@ from typing import ClassVar
 
 from attrs import Attribute, field, frozen
 
-from coevolve import CandidateTask, Environment, Journal, Reason, Services, Task, TaskPool, UserError, Verdict, hookimpl
-from coevolve.endpoint import Failed, check_packages, line
+from coevolve import CandidateTask, Environment, Journal, Reason, Services, Task, TaskPool, UserError, Verdict, hookimpl, one_line
+from coevolve.endpoint import Failed, check_packages
 
 from .harm import Patterns
 from .moderation import ModerationOptions, moderate
@@ -82,7 +82,7 @@ class Safety:
             if options.fail_closed:
                 return Verdict(False, Reason.ENVIRONMENT_ERROR, f"moderation: {error}")
             return Verdict(True, "accepted", f"not moderated: {error}")
-        return Verdict(False, Reason.HARMFUL, f"moderation: {line(', '.join(found))}") if found else Verdict(True, "accepted")
+        return Verdict(False, Reason.HARMFUL, f"moderation: {one_line(', '.join(found), 200)}") if found else Verdict(True, "accepted")
 
 
 @hookimpl

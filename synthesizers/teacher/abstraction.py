@@ -1,4 +1,4 @@
-"""Turn a candidate of a teacher's reply into a task: check its calls, carry them out in a fresh episode, let the environment compose it.
+"""Turn a candidate from a teacher's reply into a task: check its calls, carry them out in a fresh episode, have the environment compose it.
 
 The reply alone is never trusted (paper, section 3: abstraction and validation): numbers must name explored calls that succeeded, calls must
 fit their tools' schemas, and all calls must succeed one after the other from the beginning of the explored task. Minimising and judging
@@ -15,7 +15,7 @@ from coevolve import Action, Environment, Episode, InfrastructureFault, Origin, 
 from .replies import Call, Candidate, Part, Queries
 
 MAX_DETAIL = 400
-"""Characters of a stored reason and its detail together."""
+"""Upper bound on the characters of a stored reason and its detail together."""
 
 
 def realise(
@@ -67,7 +67,7 @@ def checked_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any
 
 
 def _without_nulls(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Leaves out nulls, also of inner objects, where the value need not be given and may not be null."""
+    """Remove nulls, also from inner objects, where the argument is optional and its schema does not allow null."""
     properties, kept = schema.get("properties", {}), dict[str, Any]()
     for name, value in arguments.items():
         inner = properties.get(name, {})
@@ -104,7 +104,7 @@ def _action(part: Part, turn: int, explored: Sequence[Step], tools: Mapping[str,
 
 
 def _executed(turns: Sequence[Sequence[Action]], start: Task, environment: Environment) -> list[Step]:
-    """The steps that the actions become in a fresh episode; raises Refusal unless each is carried out as it was asked for, and succeeds."""
+    """The steps of the actions in a fresh episode; raises Refusal unless each action is carried out unchanged and succeeds."""
     steps: list[Step] = []
     with environment.open(start) as episode:
         for number, actions in enumerate(turns):
@@ -116,7 +116,7 @@ def _executed(turns: Sequence[Sequence[Action]], start: Task, environment: Envir
 def _turn(episode: Episode, actions: Sequence[Action], environment: Environment, last: bool) -> list[Step]:
     """The steps of one turn's actions. `last`: the episode may end with them."""
     steps: list[Step] = []
-    # The actions are scripted as those of turn 0: their turns are the candidate's, and `start` has turns of its own.
+    # Scripted as actions of turn 0, because their turns are those of the candidate and not those of `start`.
     for seen in perform(episode, environment.script([attrs.evolve(action, turn=0) for action in actions])):
         steps += seen.steps
         failed = next((step for step in seen.steps if step.error is not None), None)
@@ -125,8 +125,8 @@ def _turn(episode: Episode, actions: Sequence[Action], environment: Environment,
         if seen.fault or not seen.steps or (seen.done and (len(steps) < len(actions) or not last)):
             name = actions[min(len(steps), len(actions) - 1)].name
             raise Refusal(Reason.CALL_FAILED, f"{name}: {seen.fault or 'the episode ended'}")
-        if len(steps) >= len(actions):  # what a script adds to end the episode is not carried out
+        if len(steps) >= len(actions):  # a script may add a text that ends the episode; it is not carried out
             break
     if [(step.action.name, dict(step.action.arguments)) for step in steps] != [(a.name, dict(a.arguments)) for a in actions]:
-        raise Refusal(Reason.CALL_FAILED, "calls were carried out as others")
+        raise Refusal(Reason.CALL_FAILED, "the environment carried out other calls than these")
     return steps

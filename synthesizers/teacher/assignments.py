@@ -1,4 +1,4 @@
-"""Choose where an evolution explores: one exploration for each task with a signal, strongest first, the kinds in turn."""
+"""Choose the explorations of an evolution: one for each task with a signal, strongest first; the kinds of signals take turns."""
 
 import random
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from .options import TeacherOptions
 
 @frozen
 class Assignment:
-    """One exploration: where it starts and which signal it answers (None: at random). `number` counts an evolution's from 1."""
+    """One exploration: the task that it starts from, and its signal (None: at random). `number` counts from 1 in each evolution."""
 
     number: int
     task: Task
@@ -22,7 +22,7 @@ class Assignment:
 
 
 def assignments(feedback: Feedback, options: TeacherOptions, rng: random.Random) -> list[Assignment]:
-    """At most `options.explorations`. Without signals, or when they are not to be used, tasks of the pool drawn from `rng`."""
+    """At most `options.explorations` assignments. Without signals or `use_signals`, their tasks are drawn from the pool with `rng`."""
     tasks = {task.id: task for task in feedback.pool} | {group.task.id: group.task for group in feedback.groups}
     signals = [signal for signal in feedback.signals if signal.task_id in tasks] if options.use_signals else []
     if signals:
@@ -34,8 +34,11 @@ def assignments(feedback: Feedback, options: TeacherOptions, rng: random.Random)
 
 
 def in_turn(signals: Sequence[Signal]) -> list[Signal]:
-    """One signal a task: the kinds take turns, each with its strongest whose task is still free, so that a frequent kind (boundary is half
-    of the paper's signals) leaves room for the others. The kind of the strongest signal begins."""
+    """One signal for each task. The kinds take turns, beginning with the kind of the strongest signal.
+
+    A turn takes the kind's strongest signal whose task has none yet, so a frequent kind (half of the paper's signals are boundary signals)
+    leaves room for the others.
+    """
     ranked: dict[str, list[Signal]] = {}
     for signal in sorted(signals, key=lambda signal: (-signal.strength, signal.id)):
         ranked.setdefault(signal.kind, []).append(signal)

@@ -1,4 +1,4 @@
-"""Calls, tokens and cost of the run's teacher requests, summed from its journal: in all and for each evolution."""
+"""Sum the calls, tokens and cost of teacher requests from the run's journal, for the run and for each evolution."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from coevolve.endpoint import Spent
 
 @define
 class Ledger:
-    """Sums over the journal's calls that were sent. Each call is counted once."""
+    """Sums over the sent calls in the journal; each call is counted once. Not thread-safe."""
 
     journal: Journal
     _whole: Spent = field(factory=Spent)
@@ -19,19 +19,20 @@ class Ledger:
     _seen: int = 0
 
     def whole(self) -> Spent:
-        self._look()
+        """What the whole run has spent so far."""
+        self._update()
         return self._whole
 
     def evolution(self, iteration: int) -> Callable[[], Spent]:
         """A function that returns what the evolution of `iteration` has spent so far."""
 
         def spent() -> Spent:
-            self._look()
+            self._update()
             return self._by_iteration[iteration]
 
         return spent
 
-    def _look(self) -> None:
+    def _update(self) -> None:
         calls = self.journal.calls()
         for call in calls[self._seen :]:
             for spent in (self._whole, self._by_iteration[call.iteration]) if call.sent else ():

@@ -1,8 +1,8 @@
-"""The agent's rollouts as text for the teacher, by the kind of the signal (paper, section 3: reflection on signal-annotated trajectories).
+"""Render the agent's rollouts as text for the teacher, by the kind of the signal (paper, section 3: signal-annotated trajectories).
 
-Boundary: a success and a failure side by side, up to where they part and from there on. Forgetting: the earlier success and the failure
-now. Rare: the trajectories that show the rare pattern, and its neighbours, which are trajectories of other tasks that have most patterns in
-common with them. Only the rollouts that are handed over are looked at, and those are training's.
+Boundary: a success and a failure, with the calls around the first difference. Forgetting: the earlier success and the present failure.
+Rare: a trajectory with the rare pattern, and its neighbours: the trajectories of other tasks that share the most patterns with it. The only
+source is the rollouts in the arguments, which are rollouts of training tasks.
 """
 
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from coevolve import RolloutGroup, Signal, Step, Trajectory
 from .rendering import cut, transcript
 
 _LEAST = 200
-"""Characters that each transcript gets at least."""
+"""Lower bound on the characters of each transcript."""
 
 
 def evidence(signal: Signal | None, groups: Sequence[RolloutGroup], others: Sequence[RolloutGroup], chars: int) -> str:
-    """The evidence in at most `chars` characters. `groups` are the task's own rollouts in order, `others` those of other tasks."""
+    """The evidence for a signal in at most `chars` characters. `groups` are the task's rollouts in order, `others` are of other tasks."""
     if signal is None:
         text = _plain(groups, chars)
     elif signal.kind == "boundary":
@@ -31,7 +31,7 @@ def evidence(signal: Signal | None, groups: Sequence[RolloutGroup], others: Sequ
 
 
 def parting(first: Sequence[Step], second: Sequence[Step]) -> int:
-    """How many calls two trajectories have in common from the beginning: the index of the first that differs."""
+    """The number of calls that two trajectories have in common from the beginning: the index of the first difference."""
     common = 0
     for one, other in zip(first, second, strict=False):
         if (one.action.name, one.action.arguments, one.error) != (other.action.name, other.action.arguments, other.error):
@@ -60,8 +60,8 @@ def _forgetting(signal: Signal, groups: Sequence[RolloutGroup], chars: int) -> s
 
 def _rare(signal: Signal, groups: Sequence[RolloutGroup], others: Sequence[RolloutGroup], chars: int) -> str:
     counts = signal.evidence.get("counts", {})
-    told = ", ".join(f"{pattern} ({count} times)" for pattern, count in counts.items())
-    head = f"Rare among {signal.evidence.get('observations')} observations: {cut(told or 'not told', max(_LEAST, chars // 6))}"
+    patterns_seen = ", ".join(f"{pattern} ({count} times)" for pattern, count in counts.items())
+    head = f"Rare among {signal.evidence.get('observations')} observations: {cut(patterns_seen or 'not told', max(_LEAST, chars // 6))}"
     own = [trajectory for group in groups for trajectory in _scored(group.trajectories)]
     showing = sorted((t for t in own if set(t.patterns) & set(counts)), key=lambda t: (-t.iteration, t.index)) or own
     if not showing:
@@ -88,7 +88,7 @@ def _plain(groups: Sequence[RolloutGroup], chars: int) -> str:
 
 
 def _pair(head: str, good_title: str, good: Sequence[Trajectory], bad_title: str, bad: Sequence[Trajectory], chars: int) -> str:
-    """A success and the failure that goes along with it longest, for there the difference says most."""
+    """The success and the failure that have the most calls in common from the beginning: their difference is the most informative."""
     parts = [head] if head else []
     success, failure, focus = next(iter(good), None), next(iter(bad), None), None
     if good and bad:
@@ -106,7 +106,7 @@ def _scored(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
 
 
 def _successes(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
-    """The latest and shortest first, for they tell most in least."""
+    """The successes, latest first and shortest first among equals."""
     return sorted((t for t in _scored(trajectories) if t.success), key=lambda t: (-t.iteration, len(t.steps), t.index))
 
 
@@ -115,5 +115,5 @@ def _failures(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
 
 
 def _likeness(first: set[str], second: set[str]) -> float:
-    """Jaccard's index."""
+    """The Jaccard index of two sets."""
     return len(first & second) / len(first | second)

@@ -1,8 +1,8 @@
 """One evolution by a teacher: reflection, re-exploration and abstraction for each signal, several explorations at once.
 
-Explorations run in waves of `concurrency`; a wave is complete before its candidates are yielded, in the order of the explorations'
-numbers. So the order never depends on which answer comes first, no call is under way and no connection open while candidates are
-validated, and what a replay asks is what the run asked.
+Explorations run in waves of `concurrency`. A wave is complete before its candidates are yielded, in the order of the explorations'
+numbers. So the order does not depend on which answer arrives first, no request or connection is open while candidates are validated, and a
+replay sends the same requests as the run.
 """
 
 import asyncio
@@ -23,8 +23,8 @@ from coevolve import (
     Step,
     Task,
     Tool,
+    one_line,
 )
-from coevolve.endpoint import line
 
 from . import rendering, schemas
 from .abstraction import realise, verdict_of
@@ -44,7 +44,10 @@ NAME = "teacher"
 
 @frozen
 class ExplorationResult:
-    """The result of one exploration. `fault`: what ended it early. `spent`: whether that was the run's or the evolution's budget."""
+    """The result of one exploration. `asked`: its requests. `unreadable`: replies that could not be read.
+
+    `fault`: what ended it early, or None. `spent`: whether that was the budget of the run or of the evolution.
+    """
 
     candidates: tuple[CandidateTask, ...]
     asked: int
@@ -55,7 +58,7 @@ class ExplorationResult:
 
 @define
 class Evolution:
-    """The explorations of one evolution. `calls` is how many questions they may ask in all (None: no limit)."""
+    """The explorations of one evolution. `calls` is the number of requests that they may still make in total (None: no limit)."""
 
     options: TeacherOptions
     client: TeacherClient
@@ -66,7 +69,7 @@ class Evolution:
     notes: str = field(init=False)
     several: bool = field(init=False)
     tally: Counter[str] = field(factory=Counter)
-    """Counts for the user: faults, unreadable replies."""
+    """Counts of faults and unreadable replies, for `problems`."""
 
     def __attrs_post_init__(self) -> None:
         description = self.environment.describe()
@@ -74,7 +77,7 @@ class Evolution:
         self.several = any(action.turn for task in self.feedback.pool for action in task.solution)
 
     def run(self, assignments: Sequence[Assignment]) -> Iterator[CandidateTask]:
-        """Candidates, refused ones among them. Raises UserError and TooManyFaults; other faults end an exploration alone."""
+        """Run the assignments; yield candidates, also refused ones. Raises UserError, TooManyFaults; other faults end one exploration."""
         waiting = list(assignments)
         while waiting and (size := self._wave(len(waiting))):
             share = None if self.calls is None else self.calls // size
@@ -86,18 +89,20 @@ class Evolution:
                 yield from found.candidates
             if any(found.spent for found in results):
                 break
-        self.tally["not begun for want of calls"] += len(waiting)
+        self.tally["not begun because the calls were used up"] += len(waiting)
 
     def problems(self) -> str | None:
-        """One line on what went wrong in this evolution; None where nothing did."""
+        """The faults of this evolution in one line; None where there are none."""
         counted = [f"{count} {what}" for what, count in sorted(self.tally.items()) if count and what != "explorations"]
         if not counted:
             return None
         return f"teacher, evolution at {self.feedback.iteration}: of {self.tally['explorations']} explorations: {'; '.join(counted)}"
 
     def _wave(self, waiting: int) -> int:
-        """How many explorations to begin: as many as run at once, and as the calls that are left allow; one that has less than it could
-        use is better than none, as long as a call can be explored and abstracted."""
+        """The number of explorations in the next wave, at most `concurrency`, and at most as many as the remaining calls allow.
+
+        With too few calls for a whole exploration, a single shorter one still runs if it can explore one call and abstract it.
+        """
         size = min(waiting, self.options.concurrency)
         if self.calls is None:
             return size
@@ -119,7 +124,7 @@ class Evolution:
             results = await asyncio.gather(*(self._one(assignment, share) for assignment in wave), return_exceptions=True)
         finally:
             await self.client.aclose()
-        for result in results:  # the first by number, so that a run and its replay fail alike
+        for result in results:  # the first in order, so that a run and its replay fail with the same error
             if isinstance(result, BaseException):
                 raise result
         return [result for result in results if isinstance(result, ExplorationResult)]
@@ -138,24 +143,24 @@ class Evolution:
                 await exploration.run(prompts.explore(reflection), offered)
             except BudgetSpent:
                 raise
-            except InfrastructureFault as stopped:  # what was explored until then may still make tasks
+            except InfrastructureFault as stopped:  # the steps so far may still become tasks
                 fault = stopped
             if any(step.error is None for step in exploration.steps):
                 made = await self._abstract(assignment, prompts, questions, reflection, exploration.steps)
         except InfrastructureFault as stopped:
             fault = stopped
         spent = isinstance(fault, BudgetSpent)
-        text = None if fault is None else "out of calls" if spent else line(str(fault).split("\n", 1)[0], 300)
+        text = None if fault is None else "out of calls" if spent else one_line(str(fault).split("\n", 1)[0], 300)
         return ExplorationResult(made, len(questions.keys), questions.unreadable, text, spent and questions.left != 0)
 
     def _prompts(self, assignment: Assignment) -> tuple[Sequence[Tool], Prompts]:
-        """The tools that are offered, those of the rollouts and the solution first, and the prompts that list them."""
+        """The offered tools, those of the solution and the rollouts first, and the prompts that list them."""
         options, task = self.options, assignment.task
-        shown = [step.action.name for group in assignment.groups for t in group.trajectories for step in t.steps]
-        names = list(dict.fromkeys(name for name in [*(a.name for a in task.solution), *shown] if name in self.tools))
+        used = [step.action.name for group in assignment.groups for t in group.trajectories for step in t.steps]
+        names = list(dict.fromkeys(name for name in [*(a.name for a in task.solution), *used] if name in self.tools))
         offered = rendering.relevant(list(self.tools.values()), names, options.max_tools)
-        told = rendering.tools(list(self.tools.values()), names, options.max_tools, 3 * options.context_chars // 10)
-        return offered, Prompts.of(options, self.notes, told, task, self.several)
+        listed = rendering.tools(list(self.tools.values()), names, options.max_tools, 3 * options.context_chars // 10)
+        return offered, Prompts.of(options, self.notes, listed, task, self.several)
 
     async def _abstract(
         self, assignment: Assignment, prompts: Prompts, questions: Questions, reflection: Reflection | None, steps: Sequence[Step]
@@ -184,7 +189,7 @@ class Evolution:
         candidates: Sequence[Candidate],
         refused: Sequence[Refusal],
     ) -> tuple[CandidateTask, ...]:
-        """A candidate task for each candidate, and then, for the record, one for each refusal of the reply's reading."""
+        """A candidate task for each candidate, then one, for the record, for each part of the reply that could not be read."""
         made: list[CandidateTask] = []
         signal = assignment.signal.id if assignment.signal else None
         detail = {"exploration": assignment.number, "explored": len(steps), "targets": list(context.targets)}

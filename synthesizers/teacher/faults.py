@@ -1,4 +1,4 @@
-"""Exceptions for a request to the teacher that has no usable reply."""
+"""Exceptions for a request to the teacher that got no usable reply."""
 
 from coevolve import InfrastructureFault
 

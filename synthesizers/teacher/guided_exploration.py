@@ -1,8 +1,8 @@
 """Re-exploration: rounds of calls in fresh episodes of a task, through the contract that the policy uses (paper, section 3).
 
-Every round begins where the task begins. What earlier rounds learnt stays in the conversation; nothing that they did stays in the world:
-the calls of one round alone lead from the task's beginning to what they found, which a new task needs. A call that fails, or that ends the
-episode by mistake, is undone and reported to the teacher.
+Every round begins in the task's initial state. The conversation keeps the results of earlier rounds, but the environment does not keep
+their effects, because a new task must be solvable from the initial state by the calls of one round. A call that fails, or that the
+environment does not read as a call, is undone, and the teacher gets the error.
 """
 
 import asyncio
@@ -22,12 +22,12 @@ from .rendering import cut
 from .replies import NextStep
 
 KEPT = 2
-"""Questions that an exploration with a limit keeps for the abstraction."""
+"""Requests that an exploration with a limit reserves for the abstraction."""
 
 
 @define
 class GuidedExploration:
-    """The calls of one exploration, failed ones included, in order; `ends` are the numbers of calls after which a round was over."""
+    """One exploration. `steps` are its calls in order, failed ones included; `ends` are the numbers of calls after each round."""
 
     environment: Environment
     tools: Mapping[str, Tool]
@@ -38,7 +38,7 @@ class GuidedExploration:
     ends: list[int] = field(factory=list)
 
     async def run(self, head: Sequence[Message], offered: Sequence[Tool]) -> None:
-        """Run all rounds. Raises TeacherFault and InfrastructureFault; the steps until then stay in `steps`."""
+        """Run all rounds. Raises TeacherFault or InfrastructureFault, and keeps the calls so far in `steps`."""
         talk, options = list[Message](), self.prompts.options
         for number in range(1, options.rounds + 1):
             before = len(self.steps)
@@ -57,7 +57,7 @@ class GuidedExploration:
         for n in range(1, options.steps + 1):
             if not self._may_ask:
                 return
-            # Small models repeat themselves for ever: a tool that was called twice alike is not offered again in this round.
+            # Small models repeat calls endlessly, so a tool is not offered again in this round after two calls with the same arguments.
             free = [tool for tool in offered if tool.name not in repeated] or offered
             schema = schemas.step(free, stop=n > 1)
             messages = fitted(head, talk, limit(options))
@@ -66,14 +66,14 @@ class GuidedExploration:
                 _stopped(talk, want)
                 return
             step, over = await asyncio.to_thread(self._carry_out, episode, want.tool, want.arguments)
-            told = observed(step, len(self.steps) + 1, options.context_chars // 12)
+            result = observed(step, len(self.steps) + 1, options.context_chars // 12)
             if any(before.action == step.action for before in self.steps[first:]):
                 repeated.add(step.action.name)
-                told += " You made this very call before; make another one."
+                result += " You made this very call before; make another one."
             self.steps.append(step)
-            said = cut(wanted(want.thought, want.tool, want.arguments), options.context_chars // 12)
-            talk.append({"role": "assistant", "content": said})
-            talk.append({"role": "user", "content": told})
+            request = cut(wanted(want.thought, want.tool, want.arguments), options.context_chars // 12)
+            talk.append({"role": "assistant", "content": request})
+            talk.append({"role": "user", "content": result})
             if over:
                 return
 
@@ -82,7 +82,7 @@ class GuidedExploration:
         return self.questions.left is None or self.questions.left > KEPT
 
     def _carry_out(self, episode: Episode, name: str, arguments: Mapping[str, Any]) -> tuple[Step, bool]:
-        """One call, and whether the episode is over by it; a call that fails leaves the episode as it was."""
+        """Carry out one call; return its step, and whether it ended the episode. A call that fails leaves the episode as it was."""
         action = Action(name, dict(arguments))
         if name not in self.tools:
             return _failed(action, f"there is no tool {name!r}"), False
@@ -97,8 +97,8 @@ class GuidedExploration:
         episode.restore(before)
         if seen.steps:
             return seen.steps[0], False
-        told = " ".join(str(message.get("content", "")) for message in seen.messages)
-        return _failed(action, seen.fault or told or "this is no call"), False
+        answer = " ".join(str(message.get("content", "")) for message in seen.messages)
+        return _failed(action, seen.fault or answer or "this is no call"), False
 
 
 def _failed(action: Action, error: str) -> Step:

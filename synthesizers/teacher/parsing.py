@@ -1,7 +1,7 @@
-"""Read a teacher's reply: a reflection, a step of an exploration, candidate tasks.
+"""Read a teacher's reply: a reflection, a step of an exploration, or candidate tasks.
 
-Replies are data from outside. Reading is tolerant in form (salvage.py) and strict in content: a candidate is read whole or refused with a
-reason code, and none takes another with it. What a candidate's calls must look like is checked where the tools are known (abstraction.py).
+Replies are untrusted. Reading is tolerant in form (salvage.py) and strict in content: a candidate is read whole or refused with a reason
+code, and an unreadable candidate does not affect the others. abstraction.py checks calls against the tools' schemas.
 """
 
 import json
@@ -15,16 +15,16 @@ from .replies import Call, Candidate, CandidateTurn, NextStep, Part, Queries, Re
 from .salvage import Damaged, Found, decoded, salvage, spoken, within
 
 MAX_CANDIDATES = 64
-"""Candidates taken from one reply."""
+"""Upper bound on the candidates of one reply."""
 MAX_CALLS = 100
-"""Calls in one candidate's solution."""
+"""Upper bound on the calls of one candidate's solution."""
 MAX_TEXT = 8_000
-"""Characters of a query, an intent, a thought."""
+"""Upper bound on the characters of a query, an intent or a thought."""
 _MAX_ARGUMENTS = 20_000
 
 
 def read_reflection(text: str) -> Reflection | None:
-    """The first reflection in the reply; None when there is none that says where it goes wrong and what to try."""
+    """The first reflection in the reply that has a weakness and something to try; None where there is none."""
     for value in _objects(text):
         weakness, why, variant = (_prose(value.get(key)) for key in ("weakness", "why", "variant"))
         given = value.get("tries")
@@ -35,7 +35,7 @@ def read_reflection(text: str) -> Reflection | None:
 
 
 def read_step(text: str) -> NextStep | None:
-    """The first action in the reply, or the wish to stop; None when there is neither."""
+    """The first action in the reply, or the end of the round (`tool` is None); None where there is neither."""
     if re.fullmatch(r"\W*stop\W*", spoken(text), re.IGNORECASE):
         return NextStep("", None, {})
     for value in _objects(text):
@@ -55,8 +55,8 @@ def read_step(text: str) -> NextStep | None:
 def read_candidates(text: str, queries: Queries = "teacher") -> tuple[list[Candidate], list[Refusal]]:
     """The readable candidates in the reply's order, and a refusal for each of the others.
 
-    A candidate needs no query where the environment writes the requests (`queries`). A reply without any candidate gives one refusal, NONE
-    or UNREADABLE. At least one of the two lists has an item. Nothing is raised.
+    A candidate may lack a query where the environment writes the requests (`queries`). A reply without any candidate gives one refusal,
+    NONE or UNREADABLE, so at least one of the two lists has an item. Raises nothing.
     """
     candidates: list[Candidate] = []
     refused: list[Refusal] = []
@@ -69,7 +69,7 @@ def read_candidates(text: str, queries: Queries = "teacher") -> tuple[list[Candi
         if _IS_ARGUMENTS.search(found.before):
             continue
         none = none or _is_empty(found.value)
-        # A list under a name is part of a damaged object: it may be a solution, where numbers and texts are in their place.
+        # A list after a key is part of a damaged object and may be its solution, so its numbers and texts are not bad candidates.
         part = isinstance(found.value, list) and found.before.rstrip().endswith(":")
         for value in _candidates([item for item in found.value if isinstance(item, dict)] if part else found.value):
             try:
@@ -82,7 +82,7 @@ def read_candidates(text: str, queries: Queries = "teacher") -> tuple[list[Candi
             except Refusal as refusal:
                 refused.append(refusal)
     if len(refused) > MAX_CANDIDATES:
-        refused[MAX_CANDIDATES:] = [Refusal(Reason.TOO_MANY, f"{len(refused) - MAX_CANDIDATES} more bad ones")]
+        refused[MAX_CANDIDATES:] = [Refusal(Reason.TOO_MANY, f"{len(refused) - MAX_CANDIDATES} more refused candidates")]
     if not candidates and not refused:
         refused.append(Refusal(Reason.NONE if none or _EMPTY.fullmatch(spoken(text).strip()) else Reason.UNREADABLE))
     return candidates, refused
@@ -94,11 +94,11 @@ _IS_ARGUMENTS = re.compile(r"(?:arguments|args|parameters|input)[\"'”’]?\s*:
 
 
 def _begins_candidate(damaged: Damaged, refused: Sequence[Refusal]) -> bool:
-    """Whether a damaged object was meant to be a candidate, as far as can be seen before its first inner bracket."""
+    """Whether a damaged object looks like a candidate, judged by its text before the first inner bracket."""
     if _IS_ARGUMENTS.search(damaged.before):
         return False
     keys = {match[1].lower() for match in _KEY.finditer(damaged.text)}
-    inside = any(refusal.reason == Reason.CUT_OFF for refusal in refused)  # of what was cut off, for that never ends
+    inside = any(refusal.reason == Reason.CUT_OFF for refusal in refused)  # an object that was cut off contains all that follows it
     if keys and not (inside and keys == {"solution"}):
         return "request" not in keys
     return damaged.reason == Reason.CUT_OFF and ":" not in damaged.text and not inside
@@ -112,7 +112,7 @@ def _is_empty(value: Any) -> bool:
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The objects of a reply with keys in lower case, and those that they wrap; arguments of calls are no objects of the reply."""
+    """The objects of a reply and the objects in them, with keys in lower case; arguments of calls are left out."""
     for found in salvage(text):
         if isinstance(found, Found) and not _IS_ARGUMENTS.search(found.before):
             for value in found.value if isinstance(found.value, list) else [found.value]:
@@ -134,7 +134,7 @@ _WRAPPINGS = 6
 
 
 def _embedded(value: Any) -> Any:
-    """A value that was written as text once more; any other value as it is."""
+    """The decoded value of a text that holds JSON; any other value as it is."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return decoded(value)
@@ -144,7 +144,7 @@ def _embedded(value: Any) -> Any:
 
 
 def _candidates(value: Any, depth: int = 0) -> Iterator[Any]:
-    """What stands where candidates stand: in lists and objects of any name, one in the other."""
+    """The values at the places of candidates: in lists and objects under any key, also nested ones."""
     value = _embedded(value)
     if isinstance(value, dict) and depth < _WRAPPINGS:
         folded = _folded(value)
@@ -167,7 +167,7 @@ def _candidate(value: Any, queries: Queries) -> Candidate:
         raise Refusal(Reason.NOT_AN_OBJECT, _excerpt(value))
     given = _folded(value)
     if len(given) < len(value):
-        raise Refusal(Reason.BROKEN_JSON, "a key stands twice")
+        raise Refusal(Reason.BROKEN_JSON, "a key occurs twice")
     intent = _text(given.get("intent"), "intent")
     turns = _turns(given.get("turns"), queries)
     if turns:
@@ -176,7 +176,7 @@ def _candidate(value: Any, queries: Queries) -> Candidate:
         query, solution = "\n\n".join(turn.request for turn in turns), tuple(part for turn in turns for part in turn.solution)
         return Candidate(intent, query, solution, turns)
     query = _text(given.get("query"), "query")
-    # Where the environment words the request, what has no intent either may be a turn of a candidate that was cut off.
+    # Without query and intent, the object may be a turn of a candidate that was cut off, also where the environment writes the queries.
     if not query and (queries == "teacher" or not intent):
         raise Refusal(Reason.NO_QUERY)
     return Candidate(intent, query, _solution(given.get("solution")))
@@ -186,10 +186,10 @@ def _turns(value: Any, queries: Queries) -> tuple[CandidateTurn, ...]:
     if value in (None, [], ""):
         return ()
     if not isinstance(value, list) or not all(isinstance(turn, dict) for turn in value):
-        raise Refusal(Reason.BAD_SOLUTION, "turns are no list of objects")
+        raise Refusal(Reason.BAD_SOLUTION, "turns is not a list of objects")
     turns = []
     for turn in map(_folded, value):
-        # Paragraphs tell turns apart, so one request is one paragraph.
+        # Paragraphs separate turns, so one request is one paragraph.
         request = re.sub(r"\n\s*\n", "\n", _text(turn.get("request"), "request"))
         if not request and queries == "teacher":
             raise Refusal(Reason.NO_QUERY, "a turn without a request")
@@ -211,7 +211,7 @@ def _text(value: Any, name: str) -> str:
 
 
 def _prose(value: Any) -> str:
-    """Text that is only shown: made fit to be stored."""
+    """A text for prompts and the record: cut to MAX_TEXT, with characters replaced that cannot be stored; "" for any other value."""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = " ".join(value)
     return _UNSTORABLE.sub("\ufffd", value[:MAX_TEXT]).strip() if isinstance(value, str) else ""
@@ -252,7 +252,7 @@ _ARGUMENTS = ("arguments", "args", "parameters", "input")
 
 
 def _call(value: dict[str, Any]) -> Call | None:
-    """A call as {tool, arguments}, or as chat interfaces write it: {name, arguments}, {function: {name, arguments: "{...}"}}."""
+    """A call from {tool, arguments}, or from chat interfaces' {name, arguments} and {function: {name, arguments: "{...}"}}; else None."""
     folded = _folded(value)
     if isinstance(folded.get("function"), dict):
         folded = _folded(folded["function"])
@@ -260,7 +260,7 @@ def _call(value: dict[str, Any]) -> Call | None:
     named = [folded[key] for key in (("tool", "name") if given else ("tool",)) if key in folded]
     if len(named) != 1 or not isinstance(named[0], str) or not 0 < len(named[0].strip()) <= 200 or len(given) > 1:
         return None
-    # Without arguments under a known name, an object under another is what was meant, and leaving it out would be half a call.
+    # Without arguments under a known key, an object under another key may hold them, and a call without them would be incomplete.
     if not given and any(isinstance(inner, dict | list) for inner in folded.values()):
         return None
     arguments = _embedded(given[0]) if given else {}

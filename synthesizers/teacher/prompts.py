@@ -1,7 +1,7 @@
-"""The teacher's prompts. Short and concrete, for models from a hundred million weights upwards.
+"""The teacher's prompts. They are short and concrete, for models from a hundred million weights upwards.
 
-The stable part comes first (the environment and its tools, the same in every request of an exploration), so that a server that caches
-prefixes computes it once. Replies are JSON whose shape each request shows, with or without structured output.
+The stable part comes first (the environment and its tools, the same in every request of an exploration), so that a server with a prefix
+cache computes it once. Replies are JSON. Each request contains the shape, with or without structured output.
 """
 
 import json
@@ -21,7 +21,7 @@ KINDS = {
     "boundary": "The agent sometimes solves this task and sometimes fails it.",
     "rare": "The agent did something here that it hardly ever does.",
 }
-"""A signal's kind in words (paper, section on signals)."""
+"""The sentence for each kind of signal (paper, section on signals)."""
 
 AGAIN = "That could not be read. Answer with one JSON object of the shape asked for, and nothing else."
 
@@ -77,7 +77,7 @@ object of this shape:
 
 @frozen
 class Prompts:
-    """The messages of one exploration. `system` is what all of them begin with."""
+    """The messages of one exploration. All of them begin with `system`."""
 
     options: TeacherOptions
     system: str
@@ -87,34 +87,39 @@ class Prompts:
 
     @classmethod
     def of(cls, options: TeacherOptions, notes: str, tools: str, task: Task, several: bool) -> "Prompts":
+        """Prompts whose system message holds the environment's notes and the rendered tools."""
         return cls(options, _SYSTEM.format(notes=rendering.cut(notes, options.context_chars // 10), tools=tools), task, several)
 
     def reflect(self, signal: Signal, evidence: str) -> list[Message]:
-        told = rendering.cut(json.dumps(dict(signal.evidence), sort_keys=True), 300)
-        why = KINDS.get(signal.kind, f"The signal {signal.kind!r} says: {told}")
+        """The request for a reflection on a signal."""
+        measured = rendering.cut(json.dumps(dict(signal.evidence), sort_keys=True), 300)
+        why = KINDS.get(signal.kind, f"The signal {signal.kind!r} says: {measured}")
         return self._ask(_REFLECT.format(query=self._query, why=why, evidence=evidence))
 
     def explore(self, reflection: Reflection | None) -> list[Message]:
+        """The request for the first call of the first round."""
         options = self.options
         first = next(iter(self.task.solution), Action("NAME", {"ARGUMENT": "VALUE"}))
         example = wanted("what this returns", first.name, first.arguments)
         if len(example) > 300:
             example = wanted("what this returns", "NAME", {"ARGUMENT": "VALUE"})
-        told = {"rounds": options.rounds, "steps": options.steps, "example": example}
-        return self._ask(_EXPLORE.format(query=self._query, context=context(reflection, options.context_chars), **told))
+        fields = {"rounds": options.rounds, "steps": options.steps, "example": example}
+        return self._ask(_EXPLORE.format(query=self._query, context=context(reflection, options.context_chars), **fields))
 
     def next_round(self, number: int) -> str:
+        """The text that begins round `number`, counted from 1."""
         return _ROUND.format(number=number, rounds=self.options.rounds)
 
     def abstract(self, reflection: Reflection | None, steps: str) -> list[Message]:
-        told = _ABSTRACT.format(
+        """The request for candidate tasks; `steps` are the rendered calls."""
+        text = _ABSTRACT.format(
             query=self._query,
             context=context(reflection, self.options.context_chars),
             steps=steps,
             count=self.options.candidates,
             shape=_shape(self.options.queries, self.several),
         )
-        return self._ask(told)
+        return self._ask(text)
 
     @property
     def _query(self) -> str:
@@ -124,22 +129,22 @@ class Prompts:
         return [{"role": "system", "content": self.system}, {"role": "user", "content": text}]
 
     def room(self, reflection: Reflection | None = None) -> int:
-        """Characters that a request has left for evidence or steps, beside all else that stands in it."""
+        """The characters that a request has left for evidence or steps."""
         return limit(self.options) - len(self.system) - len(self._query) - len(context(reflection, self.options.context_chars)) - 900
 
 
 def limit(options: TeacherOptions) -> int:
-    """Characters of a request that may be followed by an unreadable reply and the wish for another one."""
+    """Upper bound on the characters of a request, so that an unreadable reply and AGAIN can be appended to it."""
     return options.context_chars - quoted_chars(options) - len(AGAIN)
 
 
 def quoted_chars(options: TeacherOptions) -> int:
-    """Upper bound on the characters of an unreadable reply that the next request repeats."""
+    """Upper bound on the characters that the next request quotes from an unreadable reply."""
     return options.context_chars // 20
 
 
 def context(reflection: Reflection | None, chars: int) -> str:
-    """The exploration context in words, in a sixth of the `chars` of a request."""
+    """The exploration context as text, in at most a sixth of the `chars` of a request."""
     if reflection is None:
         return "No weakness is named: look for what the environment offers."
     weakness, why, variant = (rendering.cut(text, chars // 36) for text in (reflection.weakness, reflection.why, reflection.variant))
@@ -148,20 +153,20 @@ def context(reflection: Reflection | None, chars: int) -> str:
 
 
 def observed(step: Step, number: int, chars: int) -> str:
-    """The result of a call, as a message to the teacher."""
+    """The result of call `number`, as a message to the teacher; the result is cut to `chars` characters."""
     if step.error is not None:
         return f"Call {number} failed: {rendering.cut(step.error, chars)}"
     return f"Call {number} returned: {rendering.cut(step.observation, chars)}"
 
 
 def wanted(thought: str, tool: str, arguments: Mapping[str, Any]) -> str:
-    """A call in the shape that was asked for."""
-    told = {"thought": rendering.cut(thought, 200), "action": {"tool": tool, "arguments": dict(arguments)}}
-    return json.dumps(told, ensure_ascii=False)
+    """A call in the JSON shape that the prompt requires."""
+    call = {"thought": rendering.cut(thought, 200), "action": {"tool": tool, "arguments": dict(arguments)}}
+    return json.dumps(call, ensure_ascii=False)
 
 
 def fitted(head: Sequence[Message], talk: Sequence[Message], chars: int) -> list[Message]:
-    """`head` and as much of the newest `talk` (replies and answers in turn) as `chars` allow; what is missing is said where it was."""
+    """`head` and the newest part of `talk` (replies and answers in turn) that fits into `chars`; a note counts the missing calls."""
     size = sum(len(message["content"]) for message in (*head, *talk))
     left_out = 0
     while size > chars and left_out + 2 < len(talk):

@@ -1,4 +1,4 @@
-"""Ask until a reply can be read, up to a bounded number of times."""
+"""Repeat a request until its reply can be read, up to a bounded number of times."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @define
 class Questions:
-    """The questions of one exploration. `left`: how many it may still ask (None: no limit). `keys`: the keys of the requests so far."""
+    """The requests of one exploration. `left`: how many it may still make (None: no limit). `keys`: the keys of the requests so far."""
 
     client: TeacherClient
     iteration: int
@@ -26,7 +26,7 @@ class Questions:
     left: int | None = None
     keys: list[str] = field(factory=list)
     unreadable: int = 0
-    """Replies that could not be read."""
+    """Number of replies that could not be read."""
 
     async def ask(
         self,
@@ -36,7 +36,7 @@ class Questions:
         schema: Mapping[str, Any],
         read: Callable[[str], T | None],
     ) -> T | None:
-        """The result of `read` on the first reply that it can read; None where it returned None for all of them. Raises TeacherFault."""
+        """The result of `read` on the first readable reply; None where it returned None for all replies. Raises TeacherFault."""
         key = f"{self.iteration}/{purpose}/{self.number}{place}"
         for again in range(self.reasks + 1):
             if self.left is not None:
@@ -45,7 +45,7 @@ class Questions:
                 self.left -= 1
             asked = f"{key}/again{again}" if again else key
             self.keys.append(asked)
-            # A reply that was cut off is the likeliest unreadable one, so there is more room the second time.
+            # Most unreadable replies were cut off, so a repeated request doubles the limit on tokens.
             reply = await self.client.ask(
                 asked, self.iteration, purpose, messages, schema, max_tokens=2 * self.max_tokens if again else None
             )
@@ -53,6 +53,6 @@ class Questions:
                 return found
             self.unreadable += 1
             if not again:
-                shown = rendering.cut(reply, prompts.quoted_chars(self.client.options))
-                messages = [*messages, {"role": "assistant", "content": shown}, {"role": "user", "content": prompts.AGAIN}]
+                quoted = rendering.cut(reply, prompts.quoted_chars(self.client.options))
+                messages = [*messages, {"role": "assistant", "content": quoted}, {"role": "user", "content": prompts.AGAIN}]
         return None

@@ -14,18 +14,18 @@ from .replies import Reflection
 
 
 async def reflect(questions: Questions, prompts: Prompts, assignment: Assignment, others: Sequence[RolloutGroup]) -> Reflection | None:
-    """The teacher's reflection on a signal; None without a signal, or when no reply can be read. Raises TeacherFault."""
+    """The teacher's reflection on a signal; None without a signal, and where no reply can be read. Raises TeacherFault."""
     if assignment.signal is None:
         return None
-    shown = evidence(assignment.signal, assignment.groups, others, prompts.room())
-    messages = prompts.reflect(assignment.signal, shown)
+    text = evidence(assignment.signal, assignment.groups, others, prompts.room())
+    messages = prompts.reflect(assignment.signal, text)
     return await questions.ask("reflect", "", messages, schemas.REFLECTION, read_reflection)
 
 
 def context_of(assignment: Assignment, reflection: Reflection | None) -> ExplorationContext:
     """The exploration context, as it is stored with the candidate tasks."""
     if reflection is None:
-        weakness = "none: exploration at random" if assignment.signal is None else "not told: no reflection could be read"
+        weakness = "none: exploration at random" if assignment.signal is None else "unknown: no reflection could be read"
         return ExplorationContext(assignment.signal, weakness)
     weakness = f"{reflection.weakness} (why: {reflection.why})" if reflection.why else reflection.weakness
     return ExplorationContext(assignment.signal, weakness, tuple(dict.fromkeys(reflection.tries)))

@@ -1,8 +1,8 @@
-"""Tools, calls and trajectories as text for prompts, in a bounded number of characters.
+"""Render tools, calls and trajectories as text for prompts, in a bounded number of characters.
 
-The rule for what is too long: of a text, the head and the tail stay; of a trajectory, its first calls, its last ones, and those around the
-call that matters (the first that failed, or the first that differs from the other trajectory), then as many others, nearest first, as fit.
-Every cut leaves a note in its place that says how much is missing.
+A text that is too long keeps its head and its tail. A trajectory that is too long keeps its first and last calls and those around the focus
+(the first failed call, or the first difference from another trajectory), then as many others as fit, nearest first. A note at each cut
+states how much is missing.
 """
 
 import json
@@ -12,17 +12,17 @@ from typing import Any
 from coevolve import Step, Tool, Trajectory
 
 _SHORTEST = 60
-"""Characters below which a text is only dropped, not shortened: the note takes as many."""
+"""Lower bound on the characters of a shortened text; the note about the cut takes about as many."""
 
 
 def cut(text: str, chars: int) -> str:
-    """The text in at most `chars` characters: its head and its tail, and between them how much is left out."""
+    """The text in at most `chars` characters: its head, a note on the length of the cut, and its tail."""
     if len(text) <= chars:
         return text
     room = chars - len(_left_out(len(text)))
     if room < 2:
         return _left_out(len(text))[: max(0, chars)]
-    # The note is written with the number that is true of it; that it may be shorter than the longest note does no harm.
+    # `room` assumes the longest possible note; the actual note may be shorter.
     head, tail = room - room // 3, room // 3
     return f"{text[:head]}{_left_out(len(text) - room)}{text[len(text) - tail :]}"
 
@@ -32,12 +32,12 @@ def _left_out(count: int) -> str:
 
 
 def call(name: str, arguments: Any) -> str:
-    """A call as it stands in transcripts: the tool's name and its arguments as JSON."""
+    """A call in a transcript: the tool's name and its arguments as JSON."""
     return f"{name} {json.dumps(dict(arguments), ensure_ascii=False, default=str)}"
 
 
 def steps(explored: Sequence[Step], chars: int, focus: int | None = None) -> str:
-    """The calls in order, numbered from 1, each with what came of it; `focus` is the index of the call that matters."""
+    """The calls in order, numbered from 1, each with its result; `focus` is the index of the call to keep first."""
     if not explored:
         return "(no call was made)"[: max(0, chars)]
     lines = [_line(number, step) for number, step in enumerate(explored, 1)]
@@ -54,7 +54,7 @@ def steps(explored: Sequence[Step], chars: int, focus: int | None = None) -> str
 
 
 def transcript(title: str, trajectory: Trajectory, chars: int, focus: int | None = None) -> str:
-    """One trajectory under a title: its calls, its score, and the words it ended with where they were no call."""
+    """One trajectory under a title: its calls, its score, and, after a fault, its last message."""
     score = "no score" if trajectory.score is None else f"score {trajectory.score:.3g}"
     end = f"Ended: {score}"
     if trajectory.fault is not None:
@@ -75,7 +75,7 @@ def relevant(tools: Sequence[Tool], names: Sequence[str], most: int) -> list[Too
 
 
 def tools(known: Sequence[Tool], names: Sequence[str], most: int, chars: int) -> str:
-    """The relevant tools, one a line, and how many of all are not shown. Arguments with `?` may be left out."""
+    """The relevant tools, one in each line, and a count of the others. Arguments with `?` are optional."""
     shown = [cut(_tool(tool), max(_SHORTEST, chars // 4)) for tool in relevant(known, names, most)]
     while shown and len(_with_rest(shown, len(known))) > chars:
         shown.pop()
@@ -114,12 +114,12 @@ def _line(number: int, step: Step) -> str:
 
 
 def _failed(explored: Sequence[Step]) -> int:
-    """The first call that failed, the last call where none did."""
+    """The index of the first failed call; of the last call where none failed."""
     return next((index for index, step in enumerate(explored) if step.error is not None), len(explored) - 1)
 
 
 def _by_weight(count: int, focus: int) -> list[int]:
-    """Indices, the most telling first: the focus, the ends, the neighbours of these, then whatever is nearest to one of them."""
+    """Indices in order of importance: the focus, the ends, their neighbours, then the nearest to any of them."""
     focus = min(max(focus, 0), count - 1)
     first = [focus, 0, count - 1, focus - 1, focus + 1, 1, count - 2]
     nearest = sorted(range(count), key=lambda index: (min(abs(index - focus), index, count - 1 - index), index))
@@ -142,6 +142,6 @@ def _assembled(explored: Sequence[Step], lines: Sequence[str], kept: set[int]) -
 
 
 def _last_words(trajectory: Trajectory) -> str | None:
-    """What the agent wrote last; None where it wrote nothing."""
+    """The agent's last message; None where it is empty or missing."""
     written = [message.get("content") for message in trajectory.messages if message.get("role") == "assistant"]
     return written[-1] if written and isinstance(written[-1], str) and written[-1].strip() else None

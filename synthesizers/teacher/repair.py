@@ -1,7 +1,7 @@
-"""Rewrite a damaged JSON object as JSON where its form alone is wrong: what is missing is never guessed.
+"""Rewrite a malformed JSON object as JSON where only its form is wrong; missing content is never guessed.
 
-Forgiven are single and typographic quotes, bare keys, missing and trailing commas, Python's literals and comments. An object is refused
-where a bracket, a quote, a colon or a value is missing, because any repair of those would decide what the teacher meant.
+The repair accepts single and typographic quotes, bare keys, missing and trailing commas, Python's literals and comments. It refuses an
+object in which a bracket, a quote, a colon or a value is missing, because the teacher's meaning would be a guess.
 """
 
 import json
@@ -10,7 +10,7 @@ import re
 from coevolve import Reason, Refusal
 
 MAX_DEPTH = 32
-"""Deepest nesting that is read: far more than any candidate has."""
+"""Upper bound on the nesting of a value; candidates need much less."""
 
 _TOKEN = re.compile(
     r"""(?P<gap>\s+|//[^\n]*|/\*.{0,1000}?\*/)
@@ -28,10 +28,10 @@ _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", '"': '"', "'"
 
 
 def as_json(text: str, start: int) -> tuple[str, int]:
-    """The object that opens at `start`, rewritten as JSON, and the place in `text` where it ends.
+    """The object that opens at `start`, rewritten as JSON, and the index in `text` at which it ends.
 
-    Its commas are where JSON wants them; whether keys, colons and values stand where they should is for JSON's reader to find out. Raises
-    Refusal: CUT_OFF where the text ends before the object does, BROKEN_JSON where something in it cannot be read without guessing.
+    Commas are corrected; the order of keys, colons and values is not checked here, but by the JSON reader. Raises Refusal: CUT_OFF where
+    the text ends inside the object, BROKEN_JSON where a token cannot be read without guessing.
     """
     parts, nesting, last, at = list[str](), list[str](), "", start
     while (token := _TOKEN.match(text, at)) and token.lastgroup != "cut":

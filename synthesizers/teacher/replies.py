@@ -1,4 +1,4 @@
-"""The contents of a teacher's replies, once they are read: a reflection, the next call of an exploration, candidate tasks."""
+"""The parsed contents of a teacher's replies: a reflection, the next call of an exploration, candidate tasks."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -20,7 +20,7 @@ class Reflection:
     tries: tuple[str, ...]
     """What to try in the environment."""
     variant: str
-    """What a variant of the task would need."""
+    """What a variant of the task must need."""
 
 
 @frozen
@@ -56,7 +56,7 @@ class CandidateTurn:
 class Candidate:
     """A candidate task as the reply describes it, before any of its calls is carried out.
 
-    With `turns`, `query` and `solution` are those of the turns, joined.
+    Where it has `turns`, `query` and `solution` join those of the turns.
     """
 
     intent: str

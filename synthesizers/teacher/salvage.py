@@ -1,8 +1,8 @@
-"""Find the JSON values in a reply, whatever stands around them and whichever of them are damaged.
+"""Find the JSON values in a reply, whatever text is around them, also where some of them are malformed.
 
 At every opening bracket the standard reader is tried first. Where it fails, repair.py rewrites the object as JSON if only its form is
-wrong. What is missing is never supplied: what was cut off stays cut off. After an object that cannot be read, reading goes on at the next
-bracket, so it does not take the others with it.
+wrong. Missing content is never added: an object that was cut off is not completed. After an unreadable object, reading continues at the
+next bracket, so the other values are still found.
 """
 
 import json
@@ -18,15 +18,15 @@ from coevolve import Reason, Refusal
 from .repair import MAX_DEPTH, as_json
 
 MAX_CHARS = 200_000
-"""Characters of a reply that are read; the rest is ignored."""
+"""Upper bound on the characters that are read from a reply; the rest is ignored."""
 _MAX_TRIES = 4_000
-"""Upper bound on the brackets of a reply at which reading is tried."""
+"""Upper bound on the brackets at which reading is attempted."""
 _MAX_READ = 20 * MAX_CHARS
-"""Upper bound on the characters read without a result, for a reply that is made to waste time."""
+"""Upper bound on the characters read without a result, against replies that would take very long."""
 _EACH = 2_000
-"""Least cost, in characters, of an attempt at a repair that failed."""
+"""Lower bound on the cost, in characters, of a failed repair."""
 _DEEP = MAX_CHARS // 10
-"""Cost, in characters, of an attempt that ended at the interpreter's limit of nesting."""
+"""Cost, in characters, of an attempt that exceeded the interpreter's recursion limit."""
 
 
 @frozen
@@ -39,7 +39,7 @@ class Found:
 
 @frozen
 class Damaged:
-    """An object that could not be read: "cut_off" where the text ends before it does, else "broken_json". `text` is how it begins."""
+    """An unreadable object. `reason` is "cut_off" where the reply ends inside it, else "broken_json"; `text` is its beginning."""
 
     reason: str
     text: str
@@ -50,25 +50,25 @@ _TAG = re.compile(r"<(/?)(think|thinking|thought|reasoning|analysis|scratchpad)>
 
 
 def spoken(text: str) -> str:
-    """The reply without what the model thought aloud in tags, and without a last fence; thinking that never ended leaves no reply."""
+    """The reply without thinking in tags and without a final fence; a thinking tag without an end removes the rest of the reply."""
     text = text[:MAX_CHARS]
-    said, begin, thinking = list[str](), 0, ""
+    kept, begin, thinking = list[str](), 0, ""
     for tag in _TAG.finditer(text):
         closing, name = tag[1], tag[2].lower()
         if closing and thinking in ("", name):
             if not thinking:
-                said = []  # the prompt itself began the thinking
+                kept = []  # the prompt opened the thinking tag
             thinking, begin = "", tag.end()
         elif not closing and not thinking:
-            said.append(text[begin : tag.start()])
+            kept.append(text[begin : tag.start()])
             thinking = name
-    text = "".join([*said, "" if thinking else text[begin:]])
+    text = "".join([*kept, "" if thinking else text[begin:]])
     bare = text.rstrip()
     return bare.rstrip("`~") if bare.endswith(("```", "~~~")) else text
 
 
 def salvage(text: str) -> Iterator[Found | Damaged]:
-    """The objects, and the lists that hold objects, in the reply's order; objects inside of a damaged one come after it."""
+    """The objects of a reply, and its lists that hold objects, in order; objects inside a damaged one come after it."""
     text = _decoded_once_more(spoken(text))
     end, left = 0, _MAX_READ
     for tries, opening in enumerate(_OPENING.finditer(text)):
@@ -102,13 +102,13 @@ def salvage(text: str) -> Iterator[Found | Damaged]:
 
 
 def decoded(text: str) -> Any:
-    """The value of a text that is JSON and nothing else; ValueError for any other text, for NaN and for a key that stands twice."""
+    """The value of a text that is one JSON value. Raises ValueError for other texts, for NaN and for a repeated key."""
     try:
         value, end = _DECODER.raw_decode(text.strip())
     except RecursionError as error:
-        raise ValueError("nested too deep") from error
+        raise ValueError("nested too deeply") from error
     if end != len(text.strip()) or not within(value):
-        raise ValueError("more than one value, or one nested too deep")
+        raise ValueError("more than one value, or one nested too deeply")
     return value
 
 
@@ -120,7 +120,7 @@ def _decoded(rewritten: str) -> Any:
 
 
 def _decoded_once_more(text: str) -> str:
-    """The reply itself where it was written as one JSON string."""
+    """The decoded text where the reply is one JSON string; else the text as it is."""
     try:
         value = decoded(text) if text.lstrip().startswith('"') else None
     except ValueError:
@@ -134,7 +134,7 @@ def _first_bracket(text: str, at: int) -> int:
 
 
 def within(value: Any, depth: int = MAX_DEPTH, size: int = 4 * MAX_CHARS) -> bool:
-    """Whether a JSON value nests at most `depth` deep and holds at most `size` characters."""
+    """Whether a JSON value has at most `depth` levels and at most `size` characters (other scalars count as 8)."""
     level: list[Any] = [value]
     for _ in range(depth + 1):
         size -= sum(len(item) if isinstance(item, str) else 8 for item in level)
@@ -152,17 +152,17 @@ def within(value: Any, depth: int = MAX_DEPTH, size: int = 4 * MAX_CHARS) -> boo
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return found
 
 
 def _constant(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON")
+    raise ValueError(f"{text} is not JSON")
 
 
 def _finite(text: str) -> float:
     if not math.isfinite(number := float(text)):
-        raise ValueError("too large a number")
+        raise ValueError("a number is too large")
     return number
 
 

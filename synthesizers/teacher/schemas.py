@@ -1,7 +1,7 @@
 """The replies' shapes as JSON schemas, for endpoints that offer structured output.
 
-They keep to what both strict schema modes and llama.cpp's grammars take: no union at the root, every property required, no others, null
-for what is left out. Tools' own schemas are rewritten to that: an optional argument may be null instead (`checked_arguments` in
+They use the subset that strict schema modes and llama.cpp's grammars accept: no union at the root, every property required, no further
+properties, null for an omitted value. Tools' schemas are rewritten to this subset: an optional argument may be null (`checked_arguments` in
 abstraction.py removes such nulls), and annotations are dropped.
 """
 
@@ -40,11 +40,11 @@ def step(tools: Sequence[Tool], stop: bool = True) -> Schema:
 def candidates(tools: Sequence[Tool], steps: int, count: int, turns: bool = False, queries: Queries = "teacher") -> Schema:
     """At most `count` candidates, solved by some of `steps` explored steps (by number, from 1) and by calls of `tools`.
 
-    With `turns` a candidate is a list of user turns; where the environment words the requests there is no query in it.
+    With `turns` a candidate is a list of user turns. Where the environment writes the requests, a candidate has no query.
     """
     parts = [{"type": "integer", "enum": list(range(1, steps + 1))}] if steps else []
     if not tools and not parts:
-        raise ValueError("neither a step nor a tool to make a solution of")
+        raise ValueError("a solution needs at least one step or tool")
     solution = _list(_any([*parts, *map(_call, tools)]), 1, max(12, steps))
     if queries == "environment":
         item = _object(intent=_TEXT, solution=solution)
@@ -63,7 +63,7 @@ _SCALARS: Schema = {"anyOf": [{"type": kind} for kind in ("string", "number", "b
 
 
 def _strict(schema: Mapping[str, Any]) -> Schema:
-    """A tool's schema in the common subset; values of no stated type may be any scalar."""
+    """A tool's schema in the common subset; a value without a type may be any scalar."""
     kind = schema.get("type")
     if kind == "object":
         required = schema.get("required", ())

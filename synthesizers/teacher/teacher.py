@@ -1,8 +1,8 @@
-"""The teacher (paper, section 3): an LLM reflects on the rollouts behind each signal, explores the environment again with that in mind, and
-turns what it found into tasks.
+"""The teacher (paper, section 3): an LLM reflects on the rollouts behind each signal, explores the environment again, and makes tasks of
+the explored calls.
 
 The paper's arms are options: `use_signals = false` explores at random, without reflection; `provider = "policy"` lets the policy in
-training be its own teacher. Nothing that a teacher says is believed: candidates are carried out here, and judged by the validators.
+training be its own teacher. Replies are untrusted: candidates are carried out here and judged by the validators.
 """
 
 import random
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Teacher:
-    """Explores around the signals with an LLM."""
+    """Synthesizes tasks with an LLM that explores around the signals."""
 
     name: ClassVar[str] = "teacher"
     Options: ClassVar[type] = TeacherOptions
@@ -36,7 +36,7 @@ class Teacher:
             services.journal.tell(f"{text} (a replay needs none)")
 
     def estimate(self, plan: PlannedRun) -> list[str]:
-        """Calls, tokens and cost at most."""
+        """Upper bounds on the calls, tokens and cost of a run, as lines for its plan."""
         return [f"teacher calls: {estimate(self.options, plan.evolutions)}"]
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
@@ -55,8 +55,10 @@ class Teacher:
                 self._journal.tell(text)
 
     def _calls(self, iteration: int) -> int | None:
-        """How many calls this evolution may make; None without a limit. It counts those of earlier evolutions alone, so that one that is
-        done again after a resume is shared out the same."""
+        """The number of calls that this evolution may make; None without a limit.
+
+        Only calls of earlier evolutions are subtracted, so an evolution that is repeated after a resume gets the same number.
+        """
         assert self._journal is not None
         limits = [self.options.calls_per_evolution] if self.options.calls_per_evolution else []
         if (cap := call_cap(self.options)) is not None:

@@ -1,11 +1,11 @@
-"""Send the teacher's requests: recalled from the journal where they were sent before, within the budget and the rate limit, with retries.
+"""Send the teacher's requests within the budget and the rate limit, with retries; recall replies that the journal already holds.
 
     ask = recall from the journal
        or up to 1 + retries attempts, each: a slot, the rate limit, a reservation in the budget, one HTTP call, one row in the journal
 
-A reply that was cut off at its limit on tokens is returned as it is: the parser keeps the good candidates in it, and the caller asks again
-for a reply that it cannot read, with twice the limit. Asking again here would pay twice for a reply that is mostly good, and a small model
-that never stops would fill any limit. The limit is doubled here only where no text came at all (a model that thinks first).
+A reply that was cut off at its limit on tokens is returned as it is: the parser keeps the complete candidates in it, and the caller repeats
+the request, with twice the limit, only where it cannot read the reply. A retry here would pay twice for a reply that is mostly good, and a
+small model that never stops would fill any limit. The limit is doubled here only where no text came at all (a model that thinks first).
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from attrs import define
 
-from coevolve import Chat, InfrastructureFault, Journal, Message, TeacherCall, TooManyFaults, Unsent, UserError
+from coevolve import Chat, InfrastructureFault, Journal, Message, TeacherCall, TooManyFaults, Unsent, UserError, one_line
 from coevolve.endpoint import (
     Answer,
     Budget,
@@ -24,7 +24,6 @@ from coevolve.endpoint import (
     Failed,
     Usage,
     check_packages,
-    line,
     read_answer,
     repeated,
     tokens_of,
@@ -40,8 +39,8 @@ IN_A_ROW = 3
 MOST_ROOM = 4
 """Upper bound on the limit on tokens after empty replies that were cut off, as a multiple of the first limit."""
 AROUND = 8
-"""Estimated tokens that a chat template adds to one message."""
-ESTIMATED = "the teacher's endpoint reports no token usage: tokens and cost are estimates (a token for 3 bytes)"
+"""Estimate of the tokens that a chat template adds to one message."""
+ESTIMATED = "the teacher's endpoint reports no token usage: tokens and cost are estimates (one token for 3 bytes)"
 
 
 @define
@@ -55,7 +54,7 @@ class _LoopResources:
 
 @define
 class _Request:
-    """One request: what the journal keeps of it, and the form and the limit on tokens that its next attempt uses."""
+    """One request: its content in the journal (`kept`), and the form and the limit on tokens of its next attempt."""
 
     key: str
     iteration: int
@@ -66,21 +65,22 @@ class _Request:
 
     @property
     def prompt_tokens(self) -> int:
-        """Upper estimate; some servers put the schema into the prompt."""
+        """Upper estimate of the prompt's tokens. It includes the schema, because some servers put it into the prompt."""
         texts = [str(message.get("content", "")) for message in self.kept["messages"]]
         return sum(AROUND + tokens_of(text) for text in texts) + tokens_of(self.kept["schema"] or "")
 
 
 class TeacherClient:
-    """The requests of one synthesizer, over the whole run. For one event loop at a time: call `aclose` in it before another loop asks.
+    """Sends the requests of one synthesizer during a run. Use it in one event loop at a time, and call `aclose` before the next loop.
 
-    With provider "policy" the policy answers. Its tokens are estimated. It is never asked again, because its draw is fixed.
+    With provider "policy" the policy answers. Its tokens are estimated. A request is not retried, because the policy's random numbers are
+    fixed.
     """
 
     def __init__(self, options: TeacherOptions, journal: Journal, chat: Chat | None) -> None:
         check_packages("synthesizer 'teacher'", "teacher", PACKAGES)
         if options.provider == "policy" and chat is None:
-            raise UserError("synthesizer.provider = 'policy' needs the policy in training, which is not at hand; set it to 'endpoint'")
+            raise UserError("synthesizer.provider = 'policy' needs the policy in training, and there is none here; set it to 'endpoint'")
         self.options, self._journal = options, journal
         self._chat = chat if options.provider == "policy" else None
         self._model = options.model if self._chat is None else "policy"
@@ -95,7 +95,7 @@ class TeacherClient:
         self._here: _LoopResources | None = None
 
     def begin(self, iteration: int) -> None:
-        """Start an evolution: an endpoint that was down is tried again."""
+        """Start the evolution of `iteration`; an endpoint that was down gets another try."""
         self._iteration, self._in_a_row, self._down = iteration, 0, ""
 
     async def aclose(self) -> None:
@@ -113,10 +113,10 @@ class TeacherClient:
         schema: Mapping[str, Any] | None = None,
         max_tokens: int | None = None,
     ) -> str:
-        """The reply's raw text. `key` names the request in the run (a function of what is asked for, never of timing).
+        """The reply's raw text. `key` names the request in the run; it must not depend on timing.
 
-        Raises TeacherFault when no usable reply came (after the last attempt; at once for a refusal), BudgetSpent and EndpointDown when
-        nothing was sent; TooManyFaults for an endpoint that is down where `when_down` says stop.
+        Raises TeacherFault where no usable reply came (after the last attempt; at once for a refusal), BudgetSpent or EndpointDown where
+        nothing was sent, and TooManyFaults for an endpoint that is down where `when_down` is "stop".
         """
         if iteration != self._iteration:
             self.begin(iteration)
@@ -165,7 +165,7 @@ class TeacherClient:
                 else:
                     answer = await self._ask_policy(request)
             except Failed as failed:
-                failed.reason, failed.raw = line(scrub(failed.reason), 400), scrub(failed.raw)
+                failed.reason, failed.raw = one_line(scrub(failed.reason), 400), scrub(failed.raw)
                 if failed.unsent is None:
                     record(None, failed.fault, failed.usage or Usage(request.prompt_tokens if failed.lost else 0))
                 self._learn(request, failed)
@@ -180,7 +180,7 @@ class TeacherClient:
 
     @asynccontextmanager
     async def _reserved(self, request: _Request) -> AsyncIterator[None]:
-        """Wait for the rate limit, reserve the call in both budgets; raises Failed where one has no room or the endpoint is down."""
+        """Wait for the rate limit and reserve the call in both budgets. Raises Failed where one has no room or the endpoint is down."""
         prompt, iteration = request.prompt_tokens, request.iteration
         most = prompt + request.room, self._cost(prompt, request.room)
         if iteration not in self._evolution_budgets:
@@ -198,7 +198,7 @@ class TeacherClient:
             raise Failed(self._down, counts=False, unsent=Unsent.DOWN)
 
     def _learn(self, request: _Request, failed: Failed) -> None:
-        """Change what the next attempt sends: another form, or more tokens."""
+        """Change the next attempt: its form, or its limit on tokens."""
         if failed.instead is not None:
             request.dialect = failed.instead
         elif failed.cut:
@@ -210,7 +210,7 @@ class TeacherClient:
         try:
             text = await asyncio.to_thread(self._chat, request.key, kept["messages"], kept["temperature"], request.room)
         except InfrastructureFault as error:
-            raise Failed(f"the policy cannot answer: {line(error)}") from None
+            raise Failed(f"the policy cannot answer: {one_line(error, 200)}") from None
         if text is None:
             raise Failed("the prompt leaves the policy no room to answer", counts=False)
         text = text.encode("utf-8", "replace").decode("utf-8")
@@ -239,9 +239,9 @@ class TeacherClient:
                 self._down = f"the endpoint {where} failed {self._in_a_row} requests in a row, the last with: {failed.reason}"
                 self._journal.tell(f"the teacher is down: {self._down}")
                 if self.options.when_down == "stop":
-                    failed = Failed(self._down, unsent=Unsent.DOWN)  # its row lets a replay stop here too
+                    failed = Failed(self._down, unsent=Unsent.DOWN)  # its row in the journal makes a replay stop here too
         if self._run_budget.refused:
-            self._journal.tell(f"the teacher's budget of {self.options.budget} is used up: the run goes on without asking it")
+            self._journal.tell(f"the teacher's budget of {self.options.budget} is used up: the run goes on without it")
         if failed.unsent is not None:
             about = (request.key, request.iteration, request.purpose, self._model, request.kept)
             self._journal.record(TeacherCall(*about, fault=failed.reason, unsent=failed.unsent))
@@ -252,7 +252,9 @@ class TeacherClient:
             raise BudgetSpent(reason) from None
         if unsent is Unsent.DOWN:
             if self.options.when_down == "stop":
-                raise TooManyFaults(f"{reason}; mend it and go on with coevolve resume, or set synthesizer.when_down = 'go_on'") from None
+                raise TooManyFaults(
+                    f"{reason}; repair it and continue with coevolve resume, or set synthesizer.when_down = 'go_on'"
+                ) from None
             raise EndpointDown(reason) from None
         raise TeacherFault(reason) from None
 
@@ -264,7 +266,7 @@ class TeacherClient:
 
 
 async def _ask_endpoint(endpoint: Endpoint, request: _Request) -> Answer:
-    """One call in the form that the request's dialect gives it; raises Failed, with `instead` where another form may help."""
+    """One call in the form of the request's dialect. Raises Failed, with `instead` where another form may help."""
     kept = request.kept
     body = request.dialect.body(kept["model"], kept["messages"], request.room, kept["temperature"], kept["schema"])
     try:
@@ -272,11 +274,11 @@ async def _ask_endpoint(endpoint: Endpoint, request: _Request) -> Answer:
     except Failed as failed:
         failed.instead = request.dialect.simpler(failed, body)
         raise
-    if not answer.text.strip():  # calls of functions that nobody offered
+    if not answer.text.strip():  # only calls of functions that the request did not offer
         raise Failed("the reply is empty", again=True, counts=False, usage=answer.usage)
     return answer
 
 
 def _sendable(value: Any) -> Any:
-    """Text without lone surrogates, which cannot be encoded."""
+    """The value; a text without lone surrogates, which cannot be encoded."""
     return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value

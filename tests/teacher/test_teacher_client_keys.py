@@ -71,7 +71,9 @@ def test_the_key_comes_from_a_file_where_the_variable_is_not_set(rude: Any, jour
     assert rude.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
-@pytest.mark.parametrize(("content", "said"), [("two words", "is no key"), ("schlüssel", "is no key"), (None, "cannot read api_key_file")])
+@pytest.mark.parametrize(
+    ("content", "said"), [("two words", "is not a key"), ("schlüssel", "is not a key"), (None, "cannot read api_key_file")]
+)
 def test_a_file_without_a_key_is_one_line_and_nothing_is_sent(
     rude: Any, journal: StoreJournal, tmp_path: Path, content: str | None, said: str
 ) -> None:

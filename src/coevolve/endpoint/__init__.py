@@ -1,17 +1,17 @@
-"""Requests to an OpenAI-compatible endpoint, for plugins: its settings and budget, one bounded call, what its failures mean.
+"""Requests to an OpenAI-compatible endpoint, for plugins: settings, budget, one bounded HTTP call, and the meaning of its failures.
 
     options = EndpointOptions(model="m", base_url="http://127.0.0.1:8080/v1", api_key_env="")
-    endpoint = Endpoint(options)                      # inside an event loop, closed in the same
-    answer = read_answer(*await endpoint.post(body))  # raises Failed, which says what may help
+    endpoint = Endpoint(options)                      # made and closed in the same event loop
+    answer = read_answer(*await endpoint.post(body))  # raises Failed, which names what may help
 
-Nothing heavy is imported before an `Endpoint` is made.
+The client library is imported when the first `Endpoint` is made.
 """
 
 from . import waiting
 from .budget import Budget, Spent
 from .client import Endpoint
 from .dialect import Dialect
-from .faults import Failed, error_fields, line, of_status
+from .faults import Failed, error_fields, of_status
 from .responses import Answer, ToolCall, Usage, read_answer
 from .settings import Access, EndpointOptions, address, check_packages, is_local, missing_key, read_budget, read_key, tokens_of, variable
 from .waiting import Pace, growing, repeated, retry_after
@@ -33,7 +33,6 @@ __all__ = [
     "error_fields",
     "growing",
     "is_local",
-    "line",
     "missing_key",
     "of_status",
     "read_answer",

@@ -1,7 +1,7 @@
 """What was spent, and a cap on it that holds under concurrency: a call is reserved before it is sent, and settled afterwards.
 
-A cap of N calls lets N calls out, however many run at once. A cap in tokens or cost reserves an upper estimate and settles to what the
-endpoint says that it used, so it can be passed only by what the estimate is too low.
+A cap of N calls sends N calls, however many run at once. A cap in tokens or cost reserves an upper estimate and settles to the usage that
+the endpoint reports, so spending exceeds the cap only where the estimate was too low.
 """
 
 import asyncio
@@ -28,16 +28,16 @@ class Spent:
     estimated: int = 0
 
     def amount(self, unit: str) -> float:
-        """In one of a budget's units: calls, tokens, cost."""
+        """The amount spent, in one of a budget's units: calls, tokens, cost."""
         if unit == "tokens":
             return self.prompt_tokens + self.completion_tokens
         return float(self.calls if unit == "calls" else self.cost)
 
 
 class Budget:
-    """One cap: `most`, as in read_budget ("" for none), on what `spent` returns. `of` is for error texts. For one event loop at a time.
+    """A cap on what `spent` returns. `most` is as in read_budget ("" for no cap); `of` is appended to it in error texts.
 
-    `refused`: whether a call was ever refused for lack of room.
+    Use it in one event loop at a time. `refused`: whether a call was ever refused because the budget had no room for it.
     """
 
     def __init__(self, most: str, spent: Callable[[], Spent], of: str = "") -> None:
@@ -48,9 +48,9 @@ class Budget:
 
     @asynccontextmanager
     async def held(self, tokens: int, cost: float) -> AsyncIterator[None]:
-        """Reserve one call of at most so many tokens and so much cost. At the end `spent` must include what the call took, if it was sent.
+        """Reserve one call of at most so many tokens and so much cost. When the block ends, `spent` must include a call that was sent.
 
-        Raises Failed where there is no room; waits where what is on its way may leave some.
+        Raises Failed where the budget has no room; waits where running calls may use less than they reserved.
         """
         if self._cap is None:
             yield
@@ -73,13 +73,13 @@ class Budget:
                     settled.set_result(None)
 
     def _room(self, own: float) -> bool:
-        """Whether there is room now; False where there may be some later; raises Failed where there will be none."""
+        """True where there is room now, False where there may be room later; raises Failed where there will be none."""
         assert self._cap is not None
         most, unit = self._cap
         spent = self._spent().amount(unit)
         if spent + sum(self._held) + own <= most:
             return True
-        if unit == "calls" or not self._held or spent + own > most:  # a call on its way is a call, whatever becomes of it
+        if unit == "calls" or not self._held or spent + own > most:  # a running call counts as a call, whatever its result
             self.refused = True
             raise Failed(self._text, counts=False, unsent=Unsent.BUDGET)
         return False

@@ -15,7 +15,7 @@ from .faults import Failed, error_fields
 FORMATS = ("json_schema", "json_object", "none")
 """Ways to hold a reply to a JSON schema, the strictest first."""
 REFUSALS_OF_FIELDS = (400, 415, 422, 500, 501)
-"""Statuses with which servers refuse a field that they do not know. Some of them crash on it."""
+"""Statuses with which servers refuse a field that they do not know. Some servers crash on it (500)."""
 _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "grammar")
 
 
@@ -58,9 +58,9 @@ class Dialect:
         return body
 
     def simpler(self, failed: Failed, body: Mapping[str, Any]) -> "Dialect | None":
-        """The next form to try after the endpoint refused `body`; None where it refused something else than the form.
+        """The next form to try after the endpoint refused `body`; None where the form was not the reason.
 
-        The error must name the field. Only `response_format` is also given up for a status 4xx that names nothing.
+        The error must name the field. Only `response_format` is also dropped after a status 4xx that names no field.
         """
         if failed.status not in REFUSALS_OF_FIELDS or failed.too_long or not failed.counts:
             return None

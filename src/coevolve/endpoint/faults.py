@@ -1,14 +1,14 @@
-"""Failures between a request and its reply, by what helps: the same request again, another form of it, or neither."""
+"""The failure of a request, and what may help: the same request again, another form of it, or neither."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from attrs import define
 
-from coevolve import Unsent
+from coevolve import Unsent, one_line
 
 RAW_KEPT = 20_000
-"""Characters of an unusable answer that are kept."""
+"""Upper bound on the stored characters of an unusable answer."""
 REFUSALS = ("content_filter", "content_policy_violation", "data_inspection_failed", "moderation_blocked")
 """Error codes of endpoints that refuse the prompt's content."""
 TOO_LONG = ("context_length_exceeded", "string_above_max_length", "exceed_context_size_error")
@@ -20,10 +20,10 @@ TOO_LONG_STATUSES = (400, 413, 422, 500, 501)
 
 @define
 class Failed(Exception):
-    """One attempt failed."""
+    """A failed attempt: its reason, and what the caller may do about it."""
 
     reason: str
-    """One line."""
+    """The reason in one line."""
     raw: str = ""
     """The body that came instead of a reply."""
     again: bool = False
@@ -33,21 +33,21 @@ class Failed(Exception):
     after: float | None = None
     """Seconds that the endpoint asks to wait."""
     counts: bool = True
-    """Whether the circuit breaker counts it as the endpoint's failure. A refusal is not."""
+    """Whether the circuit breaker counts it as a failure of the endpoint. A refusal is not one."""
     cut: bool = False
     """The limit on tokens was reached before any text came."""
     lost: bool = False
-    """No answer came, though the endpoint may have worked, and been paid, for it."""
+    """No answer came, although the endpoint may have computed one and charged for it."""
     unsent: Unsent | None = None
-    """Why nothing was sent, where nothing was."""
+    """Why no request was sent; None where one was sent."""
     usage: Any = None
-    """The Usage that was reported all the same, or None."""
+    """The Usage that the endpoint reported despite the failure, or None."""
     status: int = 0
     """The HTTP status, 0 where no answer came."""
     body: object = None
-    """The error's body where it is JSON."""
+    """The parsed body of the error where it is JSON, else None."""
     too_long: bool = False
-    """The prompt exceeds the model's context: no form of the same request and no retry helps."""
+    """The prompt exceeds the model's context: neither another form of the request nor a retry helps."""
 
     def __str__(self) -> str:
         return self.reason
@@ -58,22 +58,16 @@ class Failed(Exception):
         return f"{self.reason}\n{self.raw[:RAW_KEPT]}" if self.raw else self.reason
 
 
-def line(text: object, most: int = 200) -> str:
-    """Any text as one line of at most `most` characters."""
-    words = " ".join(str(text).split())
-    return words if len(words) <= most else f"{words[: most - 3]}..."
-
-
 def error_fields(body: object) -> Mapping[str, Any]:
-    """The `error` object of an OpenAI-like error body (some servers leave the wrapper out); empty for anything else."""
+    """The `error` object of an OpenAI-like error body (some servers omit the wrapper); empty for any other body."""
     inner = body.get("error", body) if isinstance(body, Mapping) else None
     return inner if isinstance(inner, Mapping) else {"message": inner} if isinstance(inner, str) else {}
 
 
 def of_status(status: int, body: object, text: str, after: float | None, advice: str) -> Failed:
-    """The fault behind an HTTP status; `advice` names what to check where the endpoint denies access."""
+    """The Failed for an HTTP status; `advice` names what to check where the endpoint denies access."""
     fields = error_fields(body)
-    codes, message = (str(fields.get("code") or ""), str(fields.get("type") or "")), line(fields.get("message") or text)
+    codes, message = (str(fields.get("code") or ""), str(fields.get("type") or "")), one_line(fields.get("message") or text, 200)
     reason = f"HTTP {status}" + (f": {message}" if message else "")
     if code := next((code for code in codes if code in REFUSALS), ""):
         return Failed(f"refused ({code}): {message}", text, counts=False, status=status, body=body)
@@ -82,6 +76,6 @@ def of_status(status: int, body: object, text: str, after: float | None, advice:
         return Failed(f"the prompt is too long ({reason})", text, status=status, body=body, too_long=True)
     if status in (401, 403, 404):
         return Failed(f"HTTP {status}, {advice} ({message})" if message else f"HTTP {status}, {advice}", text, status=status, body=body)
-    # Sent as 429, but no waiting helps.
+    # insufficient_quota comes with status 429, but waiting does not help.
     again = "insufficient_quota" not in codes and (status in (408, 409, 425, 429) or status >= 500)
     return Failed(reason, text, again=again, after=after, status=status, body=body)

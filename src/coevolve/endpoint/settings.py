@@ -1,4 +1,4 @@
-"""Where an endpoint is, how it may be asked, what it may cost, and where its key comes from."""
+"""Settings of an endpoint: its address, its limits, its prices and the source of its key."""
 
 import importlib.util
 import ipaddress
@@ -18,7 +18,7 @@ _BUDGET = re.compile(r"(\d+(?:\.\d*)?(?:e[+-]?\d+)?) ?(calls|tokens|cost)", re.I
 
 
 def read_budget(text: str) -> tuple[float, str] | None:
-    """Amount and unit (calls, tokens, cost); None for no limit; ValueError for other texts.
+    """Amount and unit (calls, tokens, cost) of a budget; None for the empty text, which is no limit. Raises ValueError for other texts.
 
     >>> read_budget("1e6tokens")
     (1000000.0, 'tokens')
@@ -27,7 +27,7 @@ def read_budget(text: str) -> tuple[float, str] | None:
         return None
     found = _BUDGET.fullmatch(text.strip())
     if found is None or float(found[1]) == float("inf"):
-        raise ValueError(f"'budget' must be such as 200calls, 1e6tokens or 5cost: '{text}'")
+        raise ValueError(f"'budget' must look like 200calls, 1e6tokens or 5cost: '{text}'")
     amount, unit = float(found[1]), found[2].lower()
     if unit == "calls" and amount != int(amount):
         raise ValueError(f"'budget' must be a whole number where it is in calls: '{text}'")
@@ -39,7 +39,7 @@ def _budget(instance: object, attribute: object, value: str) -> None:
 
 
 def address(instance: object, attribute: object, value: str) -> None:
-    """An attrs validator of `base_url`."""
+    """attrs validator of `base_url`: raises ValueError unless it is an http or https address without user, query or fragment."""
     try:
         parts = urlsplit(value)
         whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -47,21 +47,21 @@ def address(instance: object, attribute: object, value: str) -> None:
         whole = False
     if not whole:
         raise ValueError("'base_url' must be an http or https address such as http://127.0.0.1:8080/v1")
-    if "@" in parts.netloc or parts.query or parts.fragment:  # the configuration is stored: it must hold nothing secret
+    if "@" in parts.netloc or parts.query or parts.fragment:  # the configuration is stored, so it must not hold a secret
         raise ValueError(
-            "'base_url' must be an address alone, without user, password or query; the key has a variable or a file of its own"
+            "'base_url' must not hold a user, a password or a query; put the key into a variable (api_key_env) or a file (api_key_file)"
         )
 
 
 def variable(instance: object, attribute: object, value: str) -> None:
-    """An attrs validator of `api_key_env`."""
-    if value and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):  # whoever puts the key itself here must not see it repeated
+    """attrs validator of `api_key_env`: raises ValueError unless it is empty or can be the name of an environment variable."""
+    if value and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):  # the value may be the key itself, so the error does not repeat it
         raise ValueError("'api_key_env' must be the name of an environment variable, never the key itself")
 
 
 @frozen(kw_only=True)
 class Access:
-    """Where an endpoint is and how one call of it is made; a subclass may set other defaults. `TABLE` is its place in a configuration."""
+    """The address of an endpoint and the limits of one call. A subclass may set other defaults. `TABLE` is its table in a configuration."""
 
     TABLE: ClassVar[str] = "policy"
 
@@ -70,25 +70,25 @@ class Access:
     base_url: str = field(default="https://api.openai.com/v1", validator=address)
     """Any endpoint that speaks OpenAI's chat completions."""
     api_key_env: str = field(default="OPENAI_API_KEY", validator=variable)
-    """Name of the environment variable that holds the key; "" for an endpoint that needs none. The key is never stored, logged or shown."""
+    """The environment variable that holds the key; "" for an endpoint that needs none. The key is never stored, logged or printed."""
     api_key_file: str = ""
-    """File that holds the key, read where the variable is not set."""
+    """File that holds the key; it is read where the variable is not set."""
     timeout: float = field(default=120.0, validator=[validators.gt(0.0), validators.le(1e6)])
-    """Seconds for one whole call, also for a reply that trickles."""
+    """Time limit of one whole call in seconds, also for a reply that arrives slowly."""
     retries: int = field(default=4, validator=[validators.ge(0), validators.le(20)])
-    """Further attempts after one that failed, each after a longer wait with jitter; the endpoint's Retry-After is honoured."""
+    """Retries after a failed attempt, each after a longer wait with jitter; the endpoint's Retry-After is honoured."""
 
 
 @frozen(kw_only=True)
 class EndpointOptions(Access):
-    """Options of a part that asks an endpoint many questions at once."""
+    """Options of a component that sends many requests to an endpoint at once."""
 
     concurrency: int = field(default=4, validator=validators.ge(1))
-    """Calls at once."""
+    """Calls that run at once."""
     requests_per_minute: int = field(default=0, validator=validators.ge(0))
-    """Calls in any 60 seconds at most; 0: no limit."""
+    """Upper bound on the calls in any 60 seconds; 0: no limit."""
     budget: str = field(default="", validator=_budget)
-    """What may be spent: 200calls, 1e6tokens or 5cost (in the currency of the prices); "" for no limit."""
+    """Upper bound on spending, such as 200calls, 1e6tokens or 5cost (in the currency of the prices); "" for no limit."""
     input_price: float = field(default=0.0, validator=validators.ge(0.0))
     """Cost of a million prompt tokens, in any currency."""
     output_price: float = field(default=0.0, validator=validators.ge(0.0))
@@ -100,12 +100,12 @@ class EndpointOptions(Access):
             raise ValueError(f"'budget' must be in calls or tokens where input_price and output_price are 0: {self.budget!r}")
 
     def cost(self, prompt: int, completion: int) -> float:
-        """Of so many tokens, in the currency of the prices."""
+        """The cost of so many prompt and completion tokens, in the currency of the prices."""
         return (prompt * self.input_price + completion * self.output_price) / 1e6
 
 
 def check_packages(who: str, extra: str, packages: Sequence[str] = ()) -> None:
-    """UserError for an installation without the libraries that asking needs; `who` needs them, the extra `extra` brings them."""
+    """Raise UserError where openai or one of `packages` is not installed. `who` needs them; the extra `extra` installs them."""
     missing = [name for name in ("openai", *packages) if importlib.util.find_spec(name) is None]
     if missing:
         raise UserError(f"{who} needs {', '.join(missing)}: pip install 'coevolve[{extra}]'")
@@ -121,21 +121,21 @@ def is_local(base_url: str) -> bool:
 
 
 def read_key(options: Any) -> str | None:
-    """The key, from the environment or the file; None where there is none. ValueError, which shows nothing of it, for one that is none."""
+    """The key, from the environment or the file; None where there is none. Raises ValueError, without the value, for an invalid key."""
     key = os.environ.get(options.api_key_env, "").strip() if options.api_key_env else ""
     if not key and options.api_key_file:
         try:
             key = Path(options.api_key_file).expanduser().read_text("utf-8").strip()
         except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or "it is no text, or no path"
+            why = getattr(error, "strerror", None) or "it is not a text file, or not a valid path"
             raise ValueError(f"cannot read api_key_file {options.api_key_file}: {why}") from None
     if not (key.isascii() and key.isprintable()) or " " in key:
-        raise ValueError(f"what {key_source(options)} holds is no key: it has spaces, line ends or letters that no key has")
+        raise ValueError(f"the value in {key_source(options)} is not a key: it has spaces, line breaks or characters outside ASCII")
     return key or None
 
 
 def key_source(options: Any) -> str:
-    """Where the key is looked for, in words."""
+    """The variable and the file that may hold the key, for error texts."""
     places = [f"the variable {options.api_key_env}"] * bool(options.api_key_env) + [f"the file {options.api_key_file}"] * bool(
         options.api_key_file
     )
@@ -143,7 +143,7 @@ def key_source(options: Any) -> str:
 
 
 def missing_key(options: Any) -> str | None:
-    """One line when the endpoint will need a key that is not there; None when all is well."""
+    """An error text in one line where the endpoint needs a key and there is none; else None."""
     if is_local(options.base_url) or not (options.api_key_env or options.api_key_file):
         return None
     try:

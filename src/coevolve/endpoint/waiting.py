@@ -25,7 +25,7 @@ LONGEST_ASKED = 300.0
 LONG = 10.0
 """Waits of more seconds than this are logged."""
 
-_own = random.SystemRandom()  # never the seeded generators: a replay waits for nothing and must draw the same numbers as the run
+_own = random.SystemRandom()  # not the seeded generators: a replay does not wait, and must draw the same numbers as the run
 
 
 async def sleep(seconds: float) -> None:
@@ -64,9 +64,9 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 class Pace:
-    """A rate limit: at most `per_minute` calls begin in any 60 seconds (0: no limit), and none while the endpoint asked for a pause.
+    """A rate limit: at most `per_minute` calls begin in any 60 seconds (0: no limit), and none during a pause that the endpoint asked for.
 
-    For one event loop at a time.
+    Use it in one event loop at a time.
     """
 
     def __init__(self, per_minute: int) -> None:
@@ -77,10 +77,10 @@ class Pace:
         """Log a wait of more than LONG seconds that begins now, once for all calls that wait at the same time."""
         if seconds > LONG and now() + seconds > max(self._warned_until, now()) + LONG:
             self._warned_until = now() + seconds
-            logging.getLogger("coevolve.endpoint").warning("coevolve: the endpoint is asked again in %.0f s (%s)", seconds, why)
+            logging.getLogger("coevolve.endpoint").warning("coevolve: the endpoint gets the next request in %.0f s (%s)", seconds, why)
 
     def quiet(self, seconds: float) -> None:
-        """Let no call begin for so many seconds: all calls honour the Retry-After that one of them received."""
+        """Delay all calls for so many seconds: all of them honour the Retry-After that one of them received."""
         self._quiet_until = max(self._quiet_until, now() + seconds)
 
     async def turn(self) -> None:
