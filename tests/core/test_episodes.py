@@ -178,12 +178,12 @@ class Telling(ScriptedPolicy):
         super().__init__(options)
         self.between = between
 
-    def complete_streaming(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[Any]:
+    def complete_streaming(self, conversations: Sequence[Any], sampling: Sampling, on_completion: Callable[[int, str], None]) -> list[Any]:
         texts = []
         for n in reversed(range(len(conversations))):
             (text,) = self.complete([conversations[n]], sampling)
             assert text is not None
-            tell(n, text)
+            on_completion(n, text)
             self.between(n)
             texts.append(text)
         return texts[::-1]
@@ -240,11 +240,13 @@ def test_what_a_telling_policy_does_not_tell_is_taken_from_its_answer() -> None:
     task = environment.tasks("train")[0]
 
     class Mixed(ScriptedPolicy):
-        def complete_streaming(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[Any]:
+        def complete_streaming(
+            self, conversations: Sequence[Any], sampling: Sampling, on_completion: Callable[[int, str], None]
+        ) -> list[Any]:
             texts: list[Any] = list(self.complete(conversations, sampling))
             if len(texts) == 4:
                 texts[0], texts[1] = None, InfrastructureFault("no answer")
-            tell(len(texts) - 1, texts[-1])
+            on_completion(len(texts) - 1, texts[-1])
             return texts
 
     (group,) = runner(environment).run(Mixed(ScriptedOptions(lambda t, row: environment.script(t.solution))), [task], 4, SAMPLING, 1)
