@@ -7,10 +7,10 @@ attrs class `Options` with defaults, and the methods of its contract (contracts.
 names it. Workers of an executor import the environment's class and call no hook.
 
 **Observer hooks** (`coevolve_run_started` ... `coevolve_run_left`) are called while a run goes on, on rank 0 only where a launcher starts
-several processes, in the thread that drives the loop, one observer after the other; the run waits for them. All arguments are frozen
-objects that are shared with the run and with the other observers, so keep them as they are; a dictionary is the observer's own copy. An
-observer that raises, or that exits, is logged with its traceback, once a plugin, and stops nothing. TooManyFaults and KeyboardInterrupt
-pass and stop the run, which can then be resumed. A hook function takes those arguments that it needs, by name.
+several processes, in the thread that drives the loop, one observer after the other; the run waits for them. Dictionaries are copied for
+each observer; all other arguments are frozen and shared. If an observer raises or exits, the run goes on; the first failure of each
+plugin is logged with its traceback. TooManyFaults and KeyboardInterrupt stop the run, which can then be resumed. A hook function takes
+those arguments that it needs, by name.
 
 **`coevolve_commands`** adds commands to the command line.
 
@@ -108,7 +108,7 @@ def coevolve_run_started(folder: Path, config: dict[str, Any], iteration: int) -
 def coevolve_iteration_finished(
     iteration: int, groups: Sequence[RolloutGroup], metrics: dict[str, float], seconds: dict[str, float]
 ) -> None:
-    """Called once an iteration, after the trainer's update and before evolution, evaluation and checkpoint.
+    """Called once for each iteration, after the trainer's update and before evolution, evaluation and checkpoint.
 
     `groups` are the iteration's rollouts in the tasks' order. `metrics` are the trainer's figures by name. `seconds` is the wall time by
     part since the run began, processes before a resume included.
@@ -117,7 +117,7 @@ def coevolve_iteration_finished(
 
 @hookspec
 def coevolve_evaluated(iteration: int, results: dict[str, float]) -> None:
-    """Called once an evaluation on the held-out split: before the first iteration (0), as `evaluation.every` says, and after the last one.
+    """Called once for each evaluation on the held-out split: before the first iteration (0), every `evaluation.every`, and at the end.
 
     `results` maps "greedy" and "sampled", as `evaluation.modes` names them, to a success rate in [0, 1].
     """
@@ -125,7 +125,7 @@ def coevolve_evaluated(iteration: int, results: dict[str, float]) -> None:
 
 @hookspec
 def coevolve_signals_detected(iteration: int, signals: Sequence[Signal]) -> None:
-    """Called once an evolution, before the synthesizer is asked; `signals` are those of all detectors, in their order, maybe none."""
+    """Called once for each evolution, before the synthesizer is asked; `signals` are those of all detectors, in their order, maybe none."""
 
 
 @hookspec

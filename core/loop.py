@@ -3,7 +3,7 @@
 `iterate` is the loop; `Loop` has the methods that it calls. A trainer without a driver of its own uses `iterate` as it stands.
 Trainer "grpo" lets TRL drive, and plugins/trainers/grpo/session.py makes TRL call the same methods:
 
-1. TRL's data set has one placeholder for each task of each iteration; TRL asks `Session.rollout` for their rollouts.
+1. TRL's data set has a ticket "iteration:slot" for each task of each iteration; TRL asks `Session.rollout` for their rollouts.
 2. `Session.rollout` calls `Loop.rollout` and returns the sampled tokens as TRL's rows.
 3. TRL makes the update.
 4. At the end of that optimiser step `Session.finish_iteration` calls `Loop.finish_iteration`.
@@ -76,7 +76,7 @@ class Loop:
     recent: list[RolloutGroup] = field(factory=list)
     """Rollout groups since the last evolution."""
     on_first_rollout: Callable[[], None] = lambda: None
-    """Called once, after the trainer has restored its checkpoint and before the first rollout."""
+    """Called once, after the trainer has restored its checkpoint: before the first rollout, or after training where none was left."""
     breaker: CircuitBreaker = field(init=False)
     stall: StallNotice = field(init=False)
 
@@ -142,9 +142,7 @@ class Loop:
         reasons = self.runner.lost_workers()
         if not reasons:
             return {}
-        self.diagnose(
-            iteration, f"{len(reasons)} environment workers were lost and replaced; their episodes were repeated. Last: {reasons[-1]}"
-        )
+        self.diagnose(iteration, f"{len(reasons)} environment workers were lost and replaced; the last: {reasons[-1]}")
         return {"worker_faults": float(len(reasons))}
 
     def evolve(self, iteration: int) -> int:

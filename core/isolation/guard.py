@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def _bounded(environment: Environment, what: str, function: Callable[[], T], timeout: float) -> T:
-    """What the environment returns at the start, or its failure in one line; `timeout` leaves it time to fetch its data."""
+    """Call `function` at the start of a run, within `timeout` seconds (many, because data may be fetched); a failure becomes one line."""
     late = f"environment {environment.name!r} did not return its {what} within {timeout:g} s; if it needs longer, set tasks_timeout to more"
     pool = DeadlinePool()
     try:
@@ -48,7 +48,7 @@ def tasks_of(environment: Environment, split: str, timeout: float) -> tuple[Task
 
 
 NOBODY = 0
-"""Sentinel thread id: no thread owns the guard."""
+"""The owner after a fault: no thread has this id, so every call goes to the pool `others`."""
 
 
 class ThreadAwareWatch(CallWatch):

@@ -1,7 +1,7 @@
 """Rollouts: a policy acts in many episodes at once, in lockstep; every error is attributed to the environment or to the policy.
 
-A policy may pass on each completion as it ends (`StreamsCompletions`): its step runs while the other completions are still being written.
-The episode still waits for the next turn of all, so what is batched together, and what is sampled, does not depend on timing.
+A policy may pass on each completion as it ends (`StreamsCompletions`): the environment executes it while the other completions are still
+being written. No episode begins its next turn before all have finished this one, so what is sampled does not depend on timing.
 
 Exceptions and timeouts of the environment are infrastructure faults (no score). A text that leads nowhere is a policy fault (the
 environment's score counts). An exception of the policy's engine ends the rollouts: without an engine nothing can go on.
@@ -116,7 +116,7 @@ class RolloutRunner:
         numbers: range,
         keep: Callable[[Task, Episode], None] | None = None,
     ) -> list[Trajectory]:
-        """The rollouts of these numbers alone, in order: `slot * count + k` is rollout k of the task in `slot`, on every rank."""
+        """Only the rollouts in `numbers`, in order. On every rank, number n is rollout `n % count` of `tasks[n // count]`."""
         made: list[Trajectory] = []
         for batch in _batches(numbers, self.limits.max_concurrent or max(1, len(numbers))):
             rows = [_Rollout(tasks[n // count], n % count, n) for n in batch]

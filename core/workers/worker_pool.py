@@ -1,8 +1,9 @@
 """The pool of an executor's workers: which worker gets a call, and what happens when a worker is lost.
 
 An episode lives on one worker. A worker that dies, or that is stopped because it passed a deadline, is replaced; its episodes are opened
-again on workers that are ready, from their tasks and the texts so far. The call that was under way is repeated at most
-`WorkerSettings.retries` times. Calls that were queued on a lost worker do not use up a retry. Every wait has a deadline.
+again on workers that are ready, from their tasks and the texts so far. The call under way on a worker that died is repeated at most
+`WorkerSettings.retries` times; a call that passed its deadline is not repeated, it is an infrastructure fault. Calls that were queued on a
+lost worker do not use up a retry. Every wait has a deadline.
 """
 
 import pickle
@@ -88,7 +89,7 @@ class WorkerSlot:
                 if pool.closed:
                     return
                 pool.add_lost(reason)
-            except Exception as error:  # noqa: BLE001 - of the environment or the executor; raised in the next call
+            except Exception as error:  # noqa: BLE001 - of the environment or the executor; `_pick` raises it once every slot has failed
                 self._end(0)
                 self._fail(error)
                 return
@@ -169,7 +170,7 @@ class WorkerPool:
         return self.call_timeout + self.replay_timeout + 2 * self.timeout
 
     def call(self, visit: Callable[[WorkerSlot], T], placement: Callable[[], Placement | None] = lambda: None) -> T:
-        """`visit(slot)` with the slot in `placement` while its worker runs, else with the least busy one; again when the worker is lost.
+        """Call `visit` on the slot of `placement` if that worker still runs, else on the least busy slot. If the worker is lost, try again.
 
         Raises InfrastructureFault after `retries` repetitions or `call_timeout` seconds, and what `visit` raises.
         """

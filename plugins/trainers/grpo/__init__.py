@@ -1,4 +1,7 @@
-"""Trainer "grpo": group-relative policy optimisation on TRL's GRPOTrainer."""
+"""Trainer "grpo": group-relative policy optimisation on TRL's GRPOTrainer.
+
+objective.py has the loss, session.py the steps of an iteration.
+"""
 
 from .options import GrpoOptions
 from .trainer import Grpo, coevolve_trainers

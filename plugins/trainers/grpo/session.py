@@ -1,7 +1,7 @@
 """One `train` call of trainer "grpo": connects TRL's callbacks with the loop's three calls.
 
 TRL asks for rollouts     -> Session.rollout          -> Loop.rollout
-TRL ends its last update  -> Session.finish_iteration -> Loop.finish_iteration
+TRL ends an iteration     -> Session.finish_iteration -> Loop.finish_iteration
 TRL has saved its files   -> Session.saved            -> Loop.commit
 """
 
@@ -35,7 +35,7 @@ class Session:
         self._kept = [resume_from] if resume_from else []
 
     def rollout(self, prompts: list[str], trainer: Any) -> dict[str, list[Any]]:
-        """TRL's `rollout_func`: the rows for one iteration's tickets, each repeated K times.
+        """TRL's `rollout_func`: this rank's rows for `prompts`, one iteration's tickets "iteration:slot", each repeated K times.
 
         The first call of an iteration samples; later calls return other slices of the same rows.
         """
