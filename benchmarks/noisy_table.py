@@ -41,7 +41,7 @@ class MemoryJournal:
     def calls(self) -> tuple[TeacherCall, ...]:
         return tuple(self.made)
 
-    def tell(self, text: str) -> None:
+    def notify(self, text: str) -> None:
         print(text)
 
 

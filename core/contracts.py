@@ -221,7 +221,11 @@ class Conversation(Protocol):
 
 @runtime_checkable
 class Policy(Component, Protocol):
-    """An inference engine: conversations in, completions out. The same episode code drives every engine."""
+    """An inference engine: conversations in, completions out. The same episode code drives every engine.
+
+    An option named `model` of its Options is the path or the name of its model: evaluations print it, `coevolve eval --model` sets it, and
+    the trained policy of a run is opened by it.
+    """
 
     def begin(self, task: Task, messages: Sequence[Message], tools: Sequence[dict[str, Any]] | None, row: int) -> Conversation:
         """Start a conversation; `row` tells rollouts of one batch apart and feeds the random draw."""
@@ -235,7 +239,7 @@ class Policy(Component, Protocol):
 
 
 class LoopState(Protocol):
-    """What a trainer sees of the loop; it calls these three in this order, once an iteration."""
+    """What a trainer sees of the loop. Each iteration: `rollout`, then `finish_iteration`, then `commit` if that returned True."""
 
     @property
     def iteration(self) -> int:

@@ -6,11 +6,13 @@ that returns something else, breaks the whole plugin: it is skipped, and `coevol
 attrs class `Options` with defaults, and the methods of its contract (contracts.py); core makes it as `cls(options)` when a configuration
 names it. Workers of an executor import the environment's class and call no hook.
 
-**Observer hooks** (the others) are called while a run goes on, in the run's first process only (a launcher may start several), in the
-thread that drives the loop, one observer after the other; the run waits for them. All arguments are frozen objects that are shared with
-the run and with the other observers, so keep them as they are; a dictionary is the observer's own copy. An observer that raises, or that
-exits, is logged with its traceback, once a plugin, and stops nothing. TooManyFaults and KeyboardInterrupt pass and stop the run, which can
-then be resumed. A hook function takes those arguments that it needs, by name.
+**Observer hooks** (`coevolve_run_started` ... `coevolve_run_left`) are called while a run goes on, on rank 0 only where a launcher starts
+several processes, in the thread that drives the loop, one observer after the other; the run waits for them. All arguments are frozen
+objects that are shared with the run and with the other observers, so keep them as they are; a dictionary is the observer's own copy. An
+observer that raises, or that exits, is logged with its traceback, once a plugin, and stops nothing. TooManyFaults and KeyboardInterrupt
+pass and stop the run, which can then be resumed. A hook function takes those arguments that it needs, by name.
+
+**`coevolve_commands`** adds commands to the command line.
 
 A run that is resumed repeats the iterations after its last checkpoint, and calls their hooks again.
 """
@@ -85,10 +87,10 @@ def coevolve_executors() -> Sequence[type[Executor]]:  # type: ignore[empty-body
 def coevolve_commands(app: "Typer") -> None:
     """Add commands to the command line: `@app.command()`, or `app.add_typer(group, name="mine")` for a group of them.
 
-    Called at most once, in a process of the command line that lists its commands (`coevolve --help`) or is given a command that core does
-    not have; before any component is loaded, whatever `[plugins]` holds. `app` is the plugin's own: what it has afterwards is added. The
-    plugin's module must not import heavy libraries; import them in the command's function. A hook that raises, or a command that exists
-    already, is reported in a line on stderr, and the plugin then has no commands; groups of one name are joined. A command raises
+    Called at most once in a process, when `coevolve --help` lists the commands, or when the user gives a command that core does not have.
+    Settings are not read by then, so `[plugins]` has no effect on it. `app` is the plugin's own Typer: its commands are added afterwards.
+    The plugin's module must not import heavy libraries; import them in the command's function. A hook that raises, or a command that exists
+    already, is reported in a line on stderr, and the plugin then adds no commands. Groups of the same name are joined. A command raises
     UserError for what the user can mend (exit code 2, one line). `coevolve.trained_run` opens a run's trained policy.
     """
 

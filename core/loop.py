@@ -1,12 +1,12 @@
 """The loop of CoEvolve (paper, section 3): train, read weakness signals, explore around them, validate, train on the new distribution.
 
-`iterate` is the loop and `Loop` holds its steps. A trainer without a driver of its own uses `iterate` as it stands. Trainer "grpo" lets TRL
-drive, which follows the same steps:
+`iterate` is the loop; `Loop` has the methods that it calls. A trainer without a driver of its own uses `iterate` as it stands.
+Trainer "grpo" lets TRL drive, and plugins/trainers/grpo/session.py makes TRL call the same methods:
 
-1. TRL's data set holds a ticket "iteration:slot" for each task of each iteration; TRL asks a function of ours for the tickets' rollouts.
-2. That function calls `Loop.rollout` and returns the sampled tokens as TRL's rows.
+1. TRL's data set has one placeholder for each task of each iteration; TRL asks `Session.rollout` for their rollouts.
+2. `Session.rollout` calls `Loop.rollout` and returns the sampled tokens as TRL's rows.
 3. TRL makes the update.
-4. At the end of that step `Session.finish_iteration` calls `Loop.finish_iteration`.
+4. At the end of that optimiser step `Session.finish_iteration` calls `Loop.finish_iteration`.
 5. When that returns True, TRL saves its files, and `Session.saved` calls `Loop.commit`.
 
 The paper's arms are settings: no synthesizer is the static pool, a synthesizer that ignores signals is random exploration, a shorter list
@@ -44,16 +44,16 @@ Update = Callable[[Sequence[RolloutGroup]], dict[str, float]]
 def iterate(loop: LoopState, policy: Policy, update: Update, save: Callable[[int], Path]) -> None:
     """Do the run's remaining iterations. `save` writes the trainer's files of an iteration below the run's folder and returns where."""
     for iteration in range(loop.iteration + 1, loop.steps + 1):
-        groups = loop.rollout(policy, iteration)  # K rollouts of each task of a batch from D_t
+        groups = loop.rollout(policy, iteration)  # K rollouts of each task of a batch from the pool D_t
         metrics = update(groups)
-        checkpoint_due = loop.finish_iteration(iteration, metrics)  # evolve: D_{t+1}; evaluate
+        checkpoint_due = loop.finish_iteration(iteration, metrics)  # evolve the pool to D_{t+1}, evaluate the policy
         if checkpoint_due:
             loop.commit(iteration, save(iteration))
 
 
 @define
 class Loop:
-    """One run: the parts that a configuration chose, and where the run stands (`iteration`, `pool`, `history`, `recent`)."""
+    """One run: the components that a configuration chose, and its state (`iteration`, `pool`, `history`, `recent`)."""
 
     config: Config
     registry: Registry
@@ -86,6 +86,7 @@ class Loop:
 
     @property
     def steps(self) -> int:
+        """Iterations of the run in all."""
         return self.config.steps
 
     def rollout(self, policy: Policy, iteration: int) -> list[RolloutGroup]:

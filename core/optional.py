@@ -65,11 +65,11 @@ class StreamsCompletions(Protocol):
     """A policy that reports each completion as it ends: the environment steps while the other completions are still sampled."""
 
     def complete_streaming(
-        self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]
+        self, conversations: Sequence[Any], sampling: Sampling, on_completion: Callable[[int, str], None]
     ) -> Sequence[str | InfrastructureFault | None]:
-        """As `Policy.complete`, and with the same results; calls `tell(n, text)` at most once for conversation number n.
+        """As `Policy.complete`, and with the same results; calls `on_completion(n, text)` at most once for conversation number n.
 
-        Call `tell` from the thread of this call, when the text is in the conversation's `messages` and `tokens`.
+        Call `on_completion` from the thread of this call, when the text is in the conversation's `messages` and `tokens`.
         """
 
 
@@ -195,7 +195,7 @@ class PlannedRun:
     """Tasks of an iteration."""
     rollouts: int
     """K: rollouts of a task."""
-    wave: int
+    max_concurrent_rollouts: int
     """Rollouts of a process at once; 0: all."""
     evolutions: int
     """Evolutions in the whole run."""

@@ -22,7 +22,7 @@ class Journal(Protocol):
     def calls(self) -> tuple[TeacherCall, ...]:
         """All attempts of this run so far, without their requests: what was spent."""
 
-    def tell(self, text: str) -> None:
+    def notify(self, text: str) -> None:
         """Show the user a line, such as that a budget is used up. Each line is shown once a run."""
 
 

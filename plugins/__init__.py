@@ -1,1 +1,1 @@
-"""Default plugins that are neither environments, signals nor synthesizers: trainers, validators, samplers, policies, reporters."""
+"""Default plugins besides environments, signals and synthesizers: trainers, validators, samplers, policies, executors, reporters."""

@@ -48,7 +48,7 @@ def env_setup(
     if issubclass(component, Installable):
         print(f"{name}: {component.setup(**settings)}")
     elif settings:
-        raise UserError(f"environment {name!r} needs no set-up and takes no settings; drop --set")
+        raise UserError(f"environment {name!r} needs no set-up and takes no settings; remove --set")
     else:
         print(f"{name}: needs no set-up")
 

@@ -1,6 +1,8 @@
-"""The command line. Exit codes: 0 done, 1 something was found wrong, 2 the user can mend it, 3 a fault stopped it, 130 or 143 stopped.
+"""The command line.
 
-An error that the user can mend is one line on stderr; any other exception keeps its traceback. Commands import what they run.
+Exit codes: 0 done; 1 a check found something wrong; 2 an error that the user can fix; 3 a fault; 130 interrupted; 143 terminated.
+
+An error that the user can fix is one line on stderr; any other exception keeps its traceback. Commands import what they run.
 """
 
 import time
@@ -58,7 +60,7 @@ def root(
     if context.invoked_subcommand is None:
         print(context.get_help())
     if follows() and context.invoked_subcommand not in ("run", "resume"):
-        raise typer.Exit  # what is no run the first process does alone
+        raise typer.Exit  # rank 0 alone runs commands that are not runs
 
 
 @app.command(short_help="Train, and evolve the tasks.")
@@ -84,7 +86,7 @@ def run(
         bool, typer.Option("--dry-run", help="Check the settings and print what the run would take; loads no model, writes nothing.")
     ] = False,
 ) -> None:
-    """Train, and evolve the tasks. Stopped anywhere, it goes on with `coevolve resume`."""
+    """Train, and evolve the tasks. A run that was stopped anywhere continues with `coevolve resume`."""
     from ..run.prepare import prepare
     from ..settings.sources import given_options, setting_sources
 
@@ -119,7 +121,7 @@ def plan(
     block: Block = None,
     processes: Annotated[int, typer.Option(min=1, help="Number of GPUs, each with a process of its own, to plan for beside one.")] = 8,
 ) -> None:
-    """What a run would take: counts, memory by part, the cost of an iteration, which GPUs hold it. Loads no model, writes nothing."""
+    """What a run would take: counts, and estimates of memory and cost, also on GPUs. Loads no model, writes nothing."""
     from ..run.prepare import prepare
     from ..settings.sources import setting_sources
     from .plan import plan as lines
@@ -127,10 +129,10 @@ def plan(
     print("\n".join(lines(*prepare(setting_sources(recipe, config, sets or ()), block or ()), processes)))
 
 
-@app.command(short_help="Go on with a run.")
+@app.command(short_help="Continue a run that was stopped.")
 def resume(folder: RunFolder, sets: Sets = None) -> None:
-    """Go on with a run from its last checkpoint; `--set steps=N` makes it longer."""
-    from ..record.run_folder import run_file
+    """Continue a run from its last checkpoint; `--set steps=N` makes it longer."""
+    from ..record.run_check import run_file
     from ..run.drive import follow, resume_from
     from ..run.prepare import load_allowed
     from ..settings.config import resolve
@@ -184,7 +186,7 @@ app.command(short_help="Print the resolved configuration.")(config)
 
 
 def _new_folder(name: str) -> Path:
-    """Make and return runs/NAME-TIME, with -2, -3 ... behind it where another run began in the same second."""
+    """Make and return runs/NAME-TIME, with -2, -3 ... appended where another run started in the same second."""
     stem = f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
     for n in count(1):
         folder = Path("runs", stem if n == 1 else f"{stem}-{n}")

@@ -1,6 +1,6 @@
 """What a run would take, before anything is loaded: `coevolve plan RECIPE`, `coevolve run --dry-run`.
 
-Counts follow from the configuration; what else it takes the components estimate themselves (optional.HasEstimate).
+Counts follow from the configuration; the components estimate the rest themselves (optional.HasEstimate).
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
         steps=config.steps,
         batch=config.batch,
         rollouts=config.rollouts,
-        wave=config.wave,
+        max_concurrent_rollouts=config.max_concurrent_rollouts,
         evolutions=evolutions,
         wanted=config.tasks_per_evolution,
         candidates=evolutions * config.tasks_per_evolution * config.candidates_per_task,
@@ -100,7 +100,7 @@ def _counts(config: Config, environment: Any, ready: bool) -> Iterator[str]:
 
 
 def _check_splits(environment: Any, splits: Sequence[str], ready: bool, timeout: float) -> None:
-    """UserError for a split that there is not, as far as can be told: where data is missing, its splits may be too."""
+    """UserError for an unknown split. Not checked where data is missing: the splits may be missing too."""
     try:
         splits_of(environment, timeout)
     except UserError:
@@ -111,7 +111,7 @@ def _check_splits(environment: Any, splits: Sequence[str], ready: bool, timeout:
 
 
 def _some(asked: int, there: int | None) -> int | None:
-    """How many tasks `asked` (0: all) comes to, None when that is not known."""
+    """The number of tasks when `asked` (0: all) are wanted and `there` are available (None: unknown); None when it is unknown."""
     return asked or there if there is None or not asked else min(asked, there)
 
 

@@ -1,4 +1,4 @@
-"""`coevolve show RUN [TASK]`: a run's figures, newest signals, refusals and weakest tasks, or one task's whole story as text to read."""
+"""`coevolve show RUN [TASK]`: a run's figures, newest signals, refusals and weakest tasks; or one task's attempts and transcripts."""
 
 import json
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SHOWN = 10
-"""Signals and refusals at most, of each."""
+"""Largest number of signals, and of refusals."""
 WEAKEST = 30
-"""Tasks of the pool at most."""
+"""Largest number of tasks of the pool."""
 
 
 def show(folder: Path, task: str | None, console: "Console") -> None:
@@ -69,8 +69,7 @@ def _show_run(store: Store, console: "Console") -> None:
 
 
 def _table(console: "Console", title: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
-    """The first column, an id that `coevolve show` and `why` take, is never cut; the last one is where there is no room. Nothing without
-    rows."""
+    """Print a table, or nothing without rows. The last column is cut to the width; the first, an id for `coevolve show`, never is."""
     from rich.table import Table
     from rich.text import Text
 

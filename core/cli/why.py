@@ -1,7 +1,7 @@
-"""`coevolve why RUN TASK`: where a task came from and what became of it, out of the run's store, as text to read.
+"""`coevolve why RUN TASK`: where a task came from and what happened to it, read from the run's store.
 
-The story in order: the signal and the rollouts that it was read off, the reflection, the exploration, the teacher's calls with what they
-took, the verdict, and the task's success since. A refused candidate has the same story up to its verdict.
+The story in order: the signal and the rollouts that it was detected in, the reflection, the exploration, the teacher's calls with their
+cost, the verdict, and the task's success since. A refused candidate has the same story up to its verdict.
 """
 
 import json
@@ -15,11 +15,11 @@ from ..record.store import Store, from_json
 from ..text import one_line
 
 LONG = 300
-"""Characters of one observation or reply; `--full` shows all."""
+"""Characters printed of one observation or reply; `--full` prints all."""
 
 
 def why(folder: Path, task_id: str, *, full: bool = False) -> Iterator[str]:
-    """Lines of the story; UserError for a task that the run does not know. `full` shows observations, requests and replies whole."""
+    """Lines of the story; UserError for an unknown task. `full` prints observations, requests and replies whole."""
     with closing(Store(folder / "run.sqlite")) as store:
         pool = {task.id: task for task in store.pool()}
         rows = store.rows(
@@ -29,11 +29,11 @@ def why(folder: Path, task_id: str, *, full: bool = False) -> Iterator[str]:
         )
         if task_id not in pool and not rows:
             known = {row[0] for row in store.rows("SELECT DISTINCT task_id FROM candidates")} | set(pool)
-            raise UserError(f"{folder} knows no task {task_id!r}{did_you_mean(task_id, known)}")
+            raise UserError(f"{folder} has no task {task_id!r}{did_you_mean(task_id, known)}")
         candidate = from_json(rows[0][0], CandidateTask) if rows else None
         task = pool.get(task_id) or (candidate.task if candidate else None)
         assert task is not None
-        yield from _told(task)
+        yield from _task_lines(task)
         if candidate is None:
             yield f"\norigin: a seed task of {task.environment}, in the pool from the start"
         else:
@@ -43,11 +43,11 @@ def why(folder: Path, task_id: str, *, full: bool = False) -> Iterator[str]:
                 "" if accepted else f", {reason}: {detail}"
             )
             if accepted and task.solution != candidate.task.solution:
-                yield f"  the door shortened its solution from {len(candidate.task.solution)} to {len(task.solution)} calls"
+                yield f"  a validator shortened its solution from {len(candidate.task.solution)} to {len(task.solution)} calls"
         yield from _since(store, task) if task_id in pool else ()
 
 
-def _told(task: Task) -> Iterator[str]:
+def _task_lines(task: Task) -> Iterator[str]:
     yield f"task {task.id}\n  query: {task.query}"
     if task.intent:
         yield f"  intent: {task.intent}"
@@ -88,7 +88,7 @@ def _rollouts(groups: Sequence[RolloutGroup]) -> Iterator[str]:
 
 def _path(trajectory: Trajectory) -> str:
     calls = [step.action.name + (" (failed)" if step.error else "") for step in trajectory.steps]
-    return " > ".join(calls) or f"no call ({trajectory.fault or 'nothing said'})"
+    return " > ".join(calls) or f"no call ({trajectory.fault or 'no text'})"
 
 
 def _calls(store: Store, keys: Sequence[str], full: bool) -> Iterator[str]:

@@ -20,13 +20,13 @@ from cattrs.preconf.json import make_converter
 
 from ..errors import CoevolveError, UserError, translated
 from ..model import CandidateTask, History, RolloutGroup, Signal, Task, TaskPool, TeacherCall, Trajectory, Unsent, Verdict
-from .run_folder import run_file
+from .run_check import run_file
 
 P = ParamSpec("P")
 R = TypeVar("R")
 FORMAT = 1
 WALL = "wall"
-"""The name beside the parts' in the table of seconds under which the whole time stands."""
+"""Key of the total wall time in the table `seconds`."""
 SCHEMA = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE tasks(number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, iteration INTEGER NOT NULL, origin TEXT NOT NULL,
@@ -205,7 +205,7 @@ class Store:
 
     @_in_one_line
     def add_numbers(self, iteration: int, metrics: dict[str, float], seconds: dict[str, float]) -> None:
-        """`metrics` of this iteration; `seconds` by part, and as WALL in all, that the run has taken up to it."""
+        """Store an iteration's `metrics`, and the run's cumulative `seconds` by part, with the total under WALL."""
         with self.transaction():
             self._db.executemany("INSERT OR REPLACE INTO metrics VALUES(?,?,?)", [(iteration, k, v) for k, v in metrics.items()])
             self._db.executemany("INSERT OR REPLACE INTO seconds VALUES(?,?,?)", [(iteration, k, v) for k, v in seconds.items()])

@@ -40,11 +40,11 @@ def replayed(config: Config) -> Path | None:
 
 
 class StoreJournal:
-    """services.Journal over the run's store. `tell` shows the user a line."""
+    """services.Journal over the run's store. `notify` shows the user a line."""
 
-    def __init__(self, store: Store, tell: Callable[[str], None], replay: Path | None = None) -> None:
-        self._store, self._tell, self._replay = store, tell, replay
-        self._told: set[str] = set()
+    def __init__(self, store: Store, notify: Callable[[str], None], replay: Path | None = None) -> None:
+        self._store, self._notify, self._replay = store, notify, replay
+        self._shown_lines: set[str] = set()
         self._lock = threading.RLock()
         self._known: dict[str, list[tuple[str, TeacherCall]]] = {}
         self._mine: list[TeacherCall] = []
@@ -87,12 +87,12 @@ class StoreJournal:
         with self._lock:
             return tuple(self._mine)
 
-    def tell(self, text: str) -> None:
+    def notify(self, text: str) -> None:
         with self._lock:
-            if text in self._told:
+            if text in self._shown_lines:
                 return
-            self._told.add(text)
-        self._tell(text)
+            self._shown_lines.add(text)
+        self._notify(text)
 
 
 class LateJournal:
@@ -103,10 +103,10 @@ class LateJournal:
         self._waiting: list[str] = []
 
     def open(self, journal: Journal) -> None:
-        """Use `journal` from now on, and tell it the lines that were told before."""
+        """Use `journal` from now on; first pass on the lines that came before it was there."""
         self._opened = journal
         for text in self._waiting:
-            journal.tell(text)
+            journal.notify(text)
 
     def _journal(self) -> Journal:
         if self._opened is None:
@@ -122,8 +122,8 @@ class LateJournal:
     def calls(self) -> tuple[TeacherCall, ...]:
         return self._journal().calls()
 
-    def tell(self, text: str) -> None:
+    def notify(self, text: str) -> None:
         if self._opened is None:
             self._waiting.append(text)
         else:
-            self._opened.tell(text)
+            self._opened.notify(text)

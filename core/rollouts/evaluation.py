@@ -71,7 +71,7 @@ def evaluate(
         metrics=_means(scored) | _aggregates(runner.environment, groups),
         provenance=provenance(runner.environment),
         policy=config.policy.name,
-        model=_model(config),
+        model=config.policy.model or "",
         engine=provenance(policy),
         sampling={
             "temperature": temperature,
@@ -95,11 +95,6 @@ def _rolled(
         sampling = Sampling(temperature, config.max_new_tokens, derive(seed, "evaluation", mode, n))
         groups += runner.run(policy, tasks[n : n + width], samples, sampling, 0)
     return groups
-
-
-def _model(config: Config) -> str:
-    model = getattr(config.policy.options, "model", "")
-    return model if isinstance(model, str) else ""
 
 
 def _share(group: RolloutGroup) -> float | None:

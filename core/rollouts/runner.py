@@ -40,22 +40,22 @@ class RolloutLimits:
     """Seconds for one call of the environment."""
     workers: int = 1
     """Threads that call the environment."""
-    wave: int = 0
+    max_concurrent: int = 0
     """Rollouts at once; 0: all."""
 
     @classmethod
     def of(cls, config: Config, environment: Environment) -> "RolloutLimits":
         """The configured limits. An executor's workers keep their own, shorter deadlines, and want more threads to be busy."""
-        limits = cls(config.max_completions, config.step_timeout, config.workers, config.wave)
+        limits = cls(config.max_completions, config.step_timeout, config.workers, config.max_concurrent_rollouts)
         found = worker_limits(environment)
         return limits if found is None else attrs.evolve(limits, timeout=found[0], workers=max(limits.workers, found[1]))
 
 
-def _waves(numbers: range, size: int) -> Iterator[list[int]]:
+def _batches(numbers: range, size: int) -> Iterator[list[int]]:
     """The numbers in order, `size` at a time."""
     left = iter(numbers)
-    while wave := list(islice(left, size)):
-        yield wave
+    while batch := list(islice(left, size)):
+        yield batch
 
 
 @define
@@ -118,8 +118,8 @@ class RolloutRunner:
     ) -> list[Trajectory]:
         """The rollouts of these numbers alone, in order: `slot * count + k` is rollout k of the task in `slot`, on every rank."""
         made: list[Trajectory] = []
-        for wave in _waves(numbers, self.limits.wave or max(1, len(numbers))):
-            rows = [_Rollout(tasks[n // count], n % count, n) for n in wave]
+        for batch in _batches(numbers, self.limits.max_concurrent or max(1, len(numbers))):
+            rows = [_Rollout(tasks[n // count], n % count, n) for n in batch]
             try:
                 self._open(policy, rows)
                 while live := [row for row in rows if not row.done]:

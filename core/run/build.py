@@ -111,10 +111,10 @@ def _patience(config: Config) -> TimeLimit | None:
 def open_journal(loop: Loop) -> None:
     """Let the parts that ask a teacher use the store of the run."""
 
-    def tell(text: str) -> None:
+    def notify(text: str) -> None:
         loop.registry.notify("coevolve_diagnosed", iteration=loop.iteration, text=text)
 
-    loop.journal.open(StoreJournal(loop.store, tell, replayed(loop.config)))
+    loop.journal.open(StoreJournal(loop.store, notify, replayed(loop.config)))
 
 
 def begin(loop: Loop) -> None:

@@ -1,6 +1,5 @@
 """Start a run, resume one, take part in one: build the components, lock the folder, let the trainer drive the loop."""
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
@@ -10,7 +9,7 @@ from typing import Any
 from ..errors import UserError
 from ..loop import Loop
 from ..record.checkpoints import newest_whole
-from ..record.run_folder import run_file
+from ..record.run_check import run_file
 from ..record.store import Store
 from ..record.summary import summarize
 from ..record.timing import Clock
@@ -22,9 +21,9 @@ from ..settings.sources import SettingSource, setting_sources
 from ..workers.remote_environment import placed_environment
 from .build import begin, build, make_trainer, open_journal, restore
 from .exit_codes import code_of, launched
-from .folder import disk_errors, hold, open_store, versions
+from .folder import disk_errors, hold, open_store, write_config, write_summary, write_versions
 from .ranks import FollowerLoop, LeaderLoop, RankResult, Ranks, RunAborted, RunStarted
-from .resume_rules import check_changes, write_config
+from .resume_rules import check_changes
 
 
 def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
@@ -41,7 +40,7 @@ def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
                 folder.mkdir(parents=True, exist_ok=True)
                 with hold(folder):
                     write_config(config, folder)
-                    (folder / "versions.json").write_text(json.dumps(versions(registry), indent=1))
+                    write_versions(registry, folder)
                     return drive(make_loop(store=Store(folder / "run.sqlite", create=True)), folder, ranks=ranks)
 
 
@@ -148,7 +147,7 @@ def drive(
         if ranks:
             ranks.gather(None)
         summary = summarize(store, config, provenance(loop.runner.environment), clock.read(), clock.wall)
-        (folder / "summary.json").write_text(json.dumps(summary, indent=1))
+        write_summary(summary, folder)
         notify("coevolve_run_finished", folder=folder, summary=summary)
         return summary
     finally:

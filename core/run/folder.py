@@ -1,10 +1,19 @@
-"""A run's folder: config.toml (resolved), versions.json, run.sqlite, checkpoints/, policy/ (the trained one). One process at a time."""
+"""A run's folder, which one process at a time may write.
+
+config.toml     the resolved configuration                             write_config
+versions.json   Python, libraries, plugins                             write_versions
+run.sqlite      everything that happened                               record/store.py
+checkpoints/    the trainer's files, sealed with their digests         the trainer, record/checkpoints.py
+policy/         the trained policy                                     the trainer's save_policy
+summary.json    the final table as data                                write_summary, record/summary.py
+"""
 
 import errno
 import importlib.metadata
+import json
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -15,6 +24,7 @@ from filelock import FileLock, Timeout
 from ..errors import CoevolveError, UserError, translated
 from ..record.store import Store
 from ..registry import Registry
+from ..settings.config import Config, dump_toml
 
 VERSIONED = ("coevolve", "torch", "transformers", "trl", "peft", "accelerate", "datasets", "numpy", "safetensors", "attrs", "pluggy")
 
@@ -46,8 +56,8 @@ def open_store(folder: Path) -> Store:
     return Store(path, create=True)
 
 
-def versions(registry: Registry) -> dict[str, Any]:
-    """Versions of Python, the libraries and every working plugin, for versions.json."""
+def write_versions(registry: Registry, folder: Path) -> None:
+    """Write the versions of Python, the libraries and every working plugin to versions.json."""
     found: dict[str, Any] = {"python": platform.python_version(), "machine": platform.machine()}
     for name in VERSIONED:
         try:
@@ -55,7 +65,19 @@ def versions(registry: Registry) -> dict[str, Any]:
         except importlib.metadata.PackageNotFoundError:
             found[name] = None
     found["plugins"] = [f"{record.name} ({record.distribution} {record.version})" for record in registry.records if not record.error]
-    return found
+    (folder / "versions.json").write_text(json.dumps(found, indent=1))
+
+
+def write_summary(summary: Mapping[str, Any], folder: Path) -> None:
+    """Write the final table as data to summary.json."""
+    (folder / "summary.json").write_text(json.dumps(summary, indent=1))
+
+
+def write_config(config: Config, folder: Path) -> None:
+    """Replace the run's config.toml in one step: killed anywhere, the run has the old one or the new one."""
+    file, made = folder / "config.toml", folder / "config.toml.new"
+    made.write_text(dump_toml(config))
+    os.replace(made, file)
 
 
 def disk_errors(folder: Path) -> AbstractContextManager[None]:

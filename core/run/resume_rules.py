@@ -1,6 +1,5 @@
 """Which settings a resume may change: one that the run's tasks or checkpoints depend on is refused before anything is written."""
 
-import os
 from collections.abc import Iterator
 from operator import attrgetter
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 from ..errors import UserError
 from ..optional import HasFixedOptions
 from ..registry import Registry
-from ..settings.config import Config, dump_toml
+from ..settings.config import Config
 
 FIXED = {
     "seed": "every draw so far came from it",
@@ -43,10 +42,3 @@ def _fixed(before: Config, now: Config, registry: Registry) -> Iterator[tuple[st
         for option in component.fixed_options if isinstance(component, HasFixedOptions) else ():
             if hasattr(old.options, option):  # another component may lack it
                 yield f"{kind}.{option}", getattr(old.options, option), getattr(new.options, option), "the run so far depends on it"
-
-
-def write_config(config: Config, folder: Path) -> None:
-    """Replace the run's config.toml in one step: killed anywhere, the run has the old one or the new one."""
-    file, made = folder / "config.toml", folder / "config.toml.new"
-    made.write_text(dump_toml(config))
-    os.replace(made, file)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from ..contracts import Environment, Episode, Policy
+from ..environment_defaults import complete
 from ..errors import UserError
 from ..model import RolloutGroup, Sampling, Task
 from ..randomness import derive
@@ -52,7 +53,7 @@ def trained_run(folder: Path, environment: str, sets: Sequence[str] = ()) -> Ite
     that has no trained policy yet.
     """
     from ..optional import NeedsEnvironment
-    from ..record.run_folder import run_file
+    from ..record.run_check import run_file
     from ..record.timing import Clock
     from ..rollouts.runner import RolloutLimits, RolloutRunner
     from ..settings.sources import setting_sources
@@ -62,10 +63,10 @@ def trained_run(folder: Path, environment: str, sets: Sequence[str] = ()) -> Ite
     if config.environment.name != environment:
         raise UserError(f"the run in {folder} is on {config.environment.name!r}, not {environment!r}; name a run on {environment!r}")
     policy = _policy(config, registry, folder)
-    world: Environment = registry.make("environment", config.environment)
+    world = complete(registry.make("environment", config.environment))
     if isinstance(policy, NeedsEnvironment):
         policy.bind(world)
-    limits = RolloutLimits(config.max_completions, config.step_timeout, config.workers, config.wave)
+    limits = RolloutLimits.of(config, world)
     with closing(RolloutRunner(world, limits, Clock())) as runner:
         yield TrainedRun(folder, world, policy, config, runner)
 
@@ -73,7 +74,7 @@ def trained_run(folder: Path, environment: str, sets: Sequence[str] = ()) -> Ite
 def _policy(config: "Config", registry: "Registry", folder: Path) -> Policy:
     """The policy as the run left it; one without a model is as configured."""
     chosen: Any = config.policy
-    if hasattr(chosen.options, "model"):
+    if chosen.model is not None:
         if not (folder / "policy").is_dir():
             raise UserError(f"{folder} has no trained policy yet; finish it first: coevolve resume {folder}")
         chosen = attrs.evolve(chosen, options=attrs.evolve(chosen.options, model=str(folder / "policy")))

@@ -29,15 +29,21 @@ __all__ = ["Chosen", "Config", "Evaluation", "PluginChoice", "dump_toml", "load_
 
 DEFAULT_RECIPE = "desk"
 SECONDS: Any = and_(gt(0), le(10_000_000))
-"""Of a deadline: no more than the system's clocks can wait for, with all repetitions."""
+"""Bounds of a deadline in seconds: the upper one is what the system's clocks can wait for, repetitions included."""
 
 
 @frozen
 class Chosen:
-    """A component by name, with an instance of its Options class."""
+    """A component's name, with an instance of its Options class."""
 
     name: str
     options: Any
+
+    @property
+    def model(self) -> str | None:
+        """A policy's option `model` (contracts.Policy); None for a policy without one."""
+        found = getattr(self.options, "model", None)
+        return found if isinstance(found, str) else None
 
 
 @frozen
@@ -51,19 +57,19 @@ class Evaluation:
     final_tasks: int = field(default=400, validator=ge(0))
     """Tasks of the evaluations before the first and after the last iteration (0: all)."""
     split: str = "test"
-    """The environment's held-out split; near copies of its tasks are refused at the pool's door."""
+    """The environment's held-out split; candidates that nearly copy one of its tasks are refused."""
     modes: tuple[Literal["greedy", "sampled"], ...] = field(default=("greedy", "sampled"), validator=min_len(1))
     """greedy: temperature 0; sampled: the training temperature."""
 
 
 @frozen
 class PluginChoice:
-    """Which plugins are loaded: names or patterns such as "coevolve.signals.*"."""
+    """Which plugins are loaded, by names or patterns such as "coevolve.signals.*"."""
 
     only: tuple[str, ...] = ()
-    """Load these and no other; empty: all."""
+    """Plugins to load; empty: all."""
     block: tuple[str, ...] = ()
-    """Do not load these."""
+    """Plugins that are not loaded."""
 
 
 @frozen(kw_only=True)
@@ -71,49 +77,49 @@ class Config:
     """The resolved configuration of a run. An iteration is one batch of rollouts with its GRPO update."""
 
     seed: int = field(default=0, validator=and_(ge(0), lt(2**32)))
-    """Feeds every random draw of the run."""
+    """Seed of every random draw of the run."""
     steps: int = field(default=60, validator=and_(ge(0), le(1_000_000)))
-    """Iterations in all."""
+    """Iterations of the whole run."""
     evolve_every: int = field(default=10, validator=ge(1))
     """Iterations between evolutions of the task pool (paper: 10)."""
     batch: int = field(default=16, validator=ge(1))
-    """B: tasks an iteration (paper: 32)."""
+    """B: tasks of an iteration (paper: 32)."""
     rollouts: int = field(default=8, validator=ge(2))
-    """K: rollouts a task and iteration (paper: 8); a group of one has no advantage."""
+    """K: rollouts of each task of an iteration (paper: 8); a group of one has no advantage."""
     temperature: float = field(default=1.0, validator=gt(0))
     """Sampling temperature of the rollouts."""
     max_new_tokens: int = field(default=48, validator=ge(1))
-    """Tokens of one completion at most."""
+    """Largest number of tokens of one completion."""
     max_completions: int = field(default=200, validator=ge(1))
-    """Completions of one episode at most, beside the environment's own bound; an episode that is not done by then is a policy fault."""
+    """Largest number of completions of one episode; one that is not done by then is a policy fault. The environment may end it before."""
     initial_tasks: int = field(default=64, validator=ge(0))
-    """Train tasks in D_0, a seeded choice (0: all; paper: 100)."""
+    """Size of the first task pool, D_0, a seeded choice from the train split (0: all tasks; paper: 100)."""
     tasks_per_evolution: int = field(default=16, validator=ge(0))
-    """Admitted tasks that end an evolution."""
+    """Number of admitted tasks that ends an evolution."""
     candidates_per_task: int = field(default=8, validator=ge(1))
-    """Candidates validated for each wanted task at most."""
+    """Largest number of candidates that are validated for each wanted task."""
     checkpoint_every: int = field(default=10, validator=ge(1))
-    """Iterations between checkpoints; the last iteration always makes one."""
+    """Iterations between checkpoints; the last iteration always writes one."""
     train_split: str = "train"
-    """The environment's split that D_0 and synthesis start from."""
+    """The environment's split that the first task pool and synthesis start from."""
     step_timeout: float = field(default=30.0, validator=SECONDS)
-    """Seconds for one call into the environment; past it the rollout is an infrastructure fault."""
+    """Seconds that one call into the environment may take; a rollout with a longer one is an infrastructure fault."""
     tasks_timeout: float = field(default=900.0, validator=SECONDS)
-    """Seconds for the environment to tell its splits, or the tasks of one; it may be fetching its data."""
+    """Seconds that the environment may take to list its splits, or the tasks of one; it may have to fetch its data first."""
     synthesis_timeout: float = field(default=3000.0, validator=SECONDS)
-    """Seconds for the synthesizer to come to its next candidate; past it that evolution ends with the tasks that it has."""
-    wave: int = field(default=0, validator=ge(0))
-    """Rollouts of a process at once (0: all); fewer hold a smaller cache of keys and values, and take longer."""
+    """Seconds that the synthesizer may take for its next candidate; a longer wait ends the evolution with the tasks admitted so far."""
+    max_concurrent_rollouts: int = field(default=0, validator=ge(0))
+    """Rollouts that a process samples at once (0: all). Fewer need less memory for keys and values, and more time."""
     workers: int = field(default=1, validator=ge(1))
     """Threads that call the environment."""
     fault_limit: float = field(default=0.5, validator=and_(gt(0), le(1)))
-    """Share of infrastructure faults among an iteration's rollouts, in (0, 1]; more than that stops the run (resumable)."""
+    """Largest share of infrastructure faults among an iteration's rollouts, in (0, 1]; a larger one stops the run, which can be resumed."""
     process_timeout: float = field(default=3600.0, validator=SECONDS)
-    """Seconds that the processes of a run wait for each other (the first one's synthesis included); past it the run stops, resumable."""
+    """Seconds that the processes of a run wait for each other, also during synthesis; a longer wait stops the run, which can be resumed."""
     stalled_after: int = field(default=5, validator=ge(1))
-    """Iterations in a row without unequal scores in any group before the run says why it learns nothing."""
+    """Iterations in a row in which every group has equal scores, after which the run prints why it learns nothing."""
     replay: str = ""
-    """Folder of a run whose teacher traffic answers this one's requests: no network, no cost; the other settings must be that run's."""
+    """Folder of a run whose stored teacher calls answer this run's requests, at no cost; all other settings must be that run's."""
     retirement: Retirement = Factory(Retirement)
     """When tasks rest."""
     evaluation: Evaluation = Evaluation()
@@ -135,7 +141,7 @@ class Config:
     signals: tuple[Chosen, ...] = Factory(tuple)
     """Detectors of weaknesses, whose signals guide the synthesizer."""
     validators: tuple[Chosen, ...] = Factory(tuple)
-    """A candidate must pass all of them; none at all admits every candidate (the paper's arm without validation)."""
+    """Checks that a candidate must pass, in this order; with none every candidate is admitted (the paper's arm without validation)."""
 
     def as_dict(self) -> dict[str, Any]:
         """The configuration as TOML values; `load_config` of it gives this configuration again."""

@@ -26,7 +26,7 @@ NONE = "none"
 
 
 class SettingError(Exception):
-    """A value that does not fit. `path` is its full key, `text` says what was expected and what was found."""
+    """A value that does not fit. `path` is its full key, `text` the line for the user: what was expected, what was found."""
 
     def __init__(self, path: str, text: str) -> None:
         super().__init__(text)
@@ -34,7 +34,7 @@ class SettingError(Exception):
 
 
 class ValueMismatch(ValueError):
-    """A leaf that does not fit; the path is known further up."""
+    """A single value that does not fit; the caller knows its path."""
 
     def __init__(self, expected: str, value: object, hint: str = "") -> None:
         super().__init__(f"expected {expected}, found {describe(value)}{hint}")
@@ -64,7 +64,7 @@ def plain(value: Any) -> dict[str, Any]:
 
 
 def describe(value: object) -> str:
-    """A found value in TOML's words."""
+    """A value as TOML names or writes it, shortened."""
     match value:
         case dict():
             return "a table"

@@ -1,7 +1,7 @@
 """The simulated APIs of one episode: calls in, results in the official executor's words. Nothing is shared between episodes.
 
 They are loaded once a scenario, then copied by pickling our own objects, which takes about a tenth of the time. Unlike the official
-executor, this one evaluates no text, keeps nothing in module globals, copies arguments that the services would keep, and gives a function
+executor, this one evaluates no text, keeps nothing in module globals, copies arguments that the APIs would keep, and gives a function
 whose default is a list a fresh list each time.
 """
 

@@ -2,7 +2,8 @@
 
     max_k s_k < 0.5 over all rollouts of the task in iterations (t - N, t], t being the last iteration seen
 
-Such a task gives no advantage, so training alone does not improve on it; easier variants of it might. Not part of the paper.
+When all its rollouts score the same, such a task gives no advantage, so training alone does not improve on it; easier variants of it might.
+Not part of the paper.
 """
 
 from collections.abc import Sequence

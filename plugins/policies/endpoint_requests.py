@@ -48,8 +48,10 @@ class EndpointRequests:
             found["tools"] = "functions" if self._dialect.tools else "in the prompt"
         return found if self._dialect.temperature else {**found, "temperature": "the endpoint's own: it does not accept one"}
 
-    async def all(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[Reply]:
-        """The replies in the conversations' order; calls `tell(index, text)` when a text arrives. The first exception cancels the rest.
+    async def all(self, conversations: Sequence[Any], sampling: Sampling, on_completion: Callable[[int, str], None]) -> list[Reply]:
+        """The replies in the conversations' order; calls `on_completion(index, text)` when a text arrives.
+
+        The first exception cancels the rest.
 
         A reply is a text, the fault of its conversation, or None where the prompt is too long.
         """
@@ -61,7 +63,7 @@ class EndpointRequests:
         async def answered(n: int, conversation: Any) -> Reply:
             reply = await self._one(here, conversation, sampling)
             if isinstance(reply, str):
-                tell(n, reply)
+                on_completion(n, reply)
             return reply
 
         tasks = [asyncio.create_task(answered(n, conversation)) for n, conversation in enumerate(conversations)]

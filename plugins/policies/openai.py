@@ -101,9 +101,9 @@ class OpenAIPolicy:
         return self.complete_streaming(conversations, sampling, lambda n, text: None)
 
     def complete_streaming(
-        self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]
+        self, conversations: Sequence[Any], sampling: Sampling, on_completion: Callable[[int, str], None]
     ) -> list[str | InfrastructureFault | None]:
-        """As `complete`; calls `tell(index, text)` when an answer arrives."""
+        """As `complete`; calls `on_completion(index, text)` when an answer arrives."""
         import asyncio
 
         with self._lock:
@@ -112,7 +112,7 @@ class OpenAIPolicy:
                 from .endpoint_requests import EndpointRequests
 
                 self._requests = EndpointRequests(self.options, self.spent, self._environment)
-            return asyncio.run(self._requests.all(conversations, sampling, tell))
+            return asyncio.run(self._requests.all(conversations, sampling, on_completion))
 
 
 @hookimpl

@@ -201,8 +201,10 @@ class TransformersPolicy:
         """
         return self.complete_streaming(conversations, sampling, lambda n, text: None)
 
-    def complete_streaming(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[str | None]:
-        """As `complete`; calls `tell(index, text)` when a text is complete."""
+    def complete_streaming(
+        self, conversations: Sequence[Any], sampling: Sampling, on_completion: Callable[[int, str], None]
+    ) -> list[str | None]:
+        """As `complete`; calls `on_completion(index, text)` when a text is complete."""
         numbers = {id(conversation): n for n, conversation in enumerate(conversations)}
         starts = [len(conversation.ids) for conversation in conversations]
         texts: list[str | None] = [None] * len(starts)
@@ -211,7 +213,7 @@ class TransformersPolicy:
             n = numbers[id(conversation)]
             texts[n] = text = self.tokenizer.decode(conversation.ids[starts[n] :], skip_special_tokens=True)
             conversation.messages.append({"role": "assistant", "content": text})
-            tell(n, text)
+            on_completion(n, text)
 
         self.engine.complete(conversations, sampling, ended)
         return texts

@@ -78,7 +78,7 @@ class Safety:
         try:
             found = moderate(options, self._journal, f"{iteration}/moderate/{task.id}", iteration, text)
         except Failed as error:
-            self._journal.tell(f"the moderation endpoint did not answer: {error}")
+            self._journal.notify(f"the moderation endpoint did not answer: {error}")
             if options.fail_closed:
                 return Verdict(False, Reason.ENVIRONMENT_ERROR, f"moderation: {error}")
             return Verdict(True, "accepted", f"not moderated: {error}")

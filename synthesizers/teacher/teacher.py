@@ -33,7 +33,7 @@ class Teacher:
     def bind_services(self, services: Services) -> None:
         self._journal, self._chat = services.journal, services.chat
         if text := missing_key(self.options):
-            services.journal.tell(f"{text} (a replay needs none)")
+            services.journal.notify(f"{text} (a replay needs none)")
 
     def estimate(self, plan: PlannedRun) -> list[str]:
         """Upper bounds on the calls, tokens and cost of a run, as lines for its plan."""
@@ -52,7 +52,7 @@ class Teacher:
             yield from evolution.run(assignments(feedback, self.options, rng))
         finally:
             if text := evolution.problems():
-                self._journal.tell(text)
+                self._journal.notify(text)
 
     def _calls(self, iteration: int) -> int | None:
         """The number of calls that this evolution may make; None without a limit.

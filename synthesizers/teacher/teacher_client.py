@@ -222,7 +222,7 @@ class TeacherClient:
         if answer.usage is not None:
             return answer.usage
         if self._chat is None:
-            self._journal.tell(ESTIMATED)
+            self._journal.notify(ESTIMATED)
         return Usage(request.prompt_tokens, tokens_of(answer.text), reported=False)
 
     def _cost(self, prompt: int, completion: int) -> float:
@@ -237,11 +237,11 @@ class TeacherClient:
             if self._in_a_row >= IN_A_ROW and not self._down:
                 where = self.options.base_url if self._chat is None else "policy"
                 self._down = f"the endpoint {where} failed {self._in_a_row} requests in a row, the last with: {failed.reason}"
-                self._journal.tell(f"the teacher is down: {self._down}")
+                self._journal.notify(f"the teacher is down: {self._down}")
                 if self.options.when_down == "stop":
                     failed = Failed(self._down, unsent=Unsent.DOWN)  # its row in the journal makes a replay stop here too
         if self._run_budget.refused:
-            self._journal.tell(f"the teacher's budget of {self.options.budget} is used up: the run goes on without it")
+            self._journal.notify(f"the teacher's budget of {self.options.budget} is used up: the run goes on without it")
         if failed.unsent is not None:
             about = (request.key, request.iteration, request.purpose, self._model, request.kept)
             self._journal.record(TeacherCall(*about, fault=failed.reason, unsent=failed.unsent))

@@ -53,7 +53,7 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
     "a bad budget": (["run", "--recipe", "desk-teacher", "--dry-run", "--teacher-budget", "5"], ["--teacher-budget: synthesizer.budget"]),
     "set-up of nothing": (["env", "setup", "bfl"], ["unknown environment 'bfl' (did you mean 'bfcl'?)"]),
     "doctor of nothing": (["env", "doctor", "dsk"], ["unknown environment 'dsk' (did you mean 'desk'?)"]),
-    "settings for no set-up": (["env", "setup", "desk", "--set", "x=1"], ["environment 'desk' needs no set-up", "drop --set"]),
+    "settings for no set-up": (["env", "setup", "desk", "--set", "x=1"], ["environment 'desk' needs no set-up", "remove --set"]),
     "set-up setting without value": (["env", "setup", "bfcl", "--set", "release"], ["--set takes KEY=VALUE", "found 'release'"]),
     "unknown set-up setting": (["env", "setup", "bfcl", "--set", "relase=x"], ["relase", "did you mean 'release'?"]),
     "unknown env command": (["env", "setpu"], ["No such command 'setpu'", "Did you mean 'setup'?"]),

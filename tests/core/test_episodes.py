@@ -143,8 +143,8 @@ def test_an_engine_that_fails_ends_the_rollout_and_closes_the_episodes() -> None
     assert len(environment.closed) == 4
 
 
-@pytest.mark.parametrize("wave", [1, 4, 100])
-def test_waves_and_shares_change_no_group(wave: int) -> None:
+@pytest.mark.parametrize("at_most", [1, 4, 100])
+def test_a_bound_on_concurrent_rollouts_and_shares_change_no_group(at_most: int) -> None:
     """Whatever is rolled at once, and whoever rolls it: a row's number stays its own."""
     environment = Stockroom(StockroomOptions())
     tasks = environment.tasks("train")[:3]
@@ -163,9 +163,9 @@ def test_waves_and_shares_change_no_group(wave: int) -> None:
     policy = Counting(ScriptedOptions(script))
     whole = runner(environment).run(policy, tasks, 3, SAMPLING, 7)
     at_once.clear()
-    limited = RolloutRunner(environment, RolloutLimits(20, 20.0, 1, wave), Clock())
+    limited = RolloutRunner(environment, RolloutLimits(20, 20.0, 1, at_most), Clock())
     assert limited.run(policy, tasks, 3, SAMPLING, 7) == whole
-    assert max(at_once) == min(wave, 9)
+    assert max(at_once) == min(at_most, 9)
     parts = [limited.part(policy, tasks, 3, SAMPLING, 7, numbers) for numbers in (range(0, 4), range(4, 4), range(4, 9))]
     assert limited.grouped(tasks, 3, 7, [t for part in parts for t in part]) == whole
     assert seen == set(range(9))
@@ -178,12 +178,12 @@ class Telling(ScriptedPolicy):
         super().__init__(options)
         self.between = between
 
-    def complete_streaming(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[Any]:
+    def complete_streaming(self, conversations: Sequence[Any], sampling: Sampling, on_completion: Callable[[int, str], None]) -> list[Any]:
         texts = []
         for n in reversed(range(len(conversations))):
             (text,) = self.complete([conversations[n]], sampling)
             assert text is not None
-            tell(n, text)
+            on_completion(n, text)
             self.between(n)
             texts.append(text)
         return texts[::-1]
@@ -240,11 +240,13 @@ def test_what_a_telling_policy_does_not_tell_is_taken_from_its_answer() -> None:
     task = environment.tasks("train")[0]
 
     class Mixed(ScriptedPolicy):
-        def complete_streaming(self, conversations: Sequence[Any], sampling: Sampling, tell: Callable[[int, str], None]) -> list[Any]:
+        def complete_streaming(
+            self, conversations: Sequence[Any], sampling: Sampling, on_completion: Callable[[int, str], None]
+        ) -> list[Any]:
             texts: list[Any] = list(self.complete(conversations, sampling))
             if len(texts) == 4:
                 texts[0], texts[1] = None, InfrastructureFault("no answer")
-            tell(len(texts) - 1, texts[-1])
+            on_completion(len(texts) - 1, texts[-1])
             return texts
 
     (group,) = runner(environment).run(Mixed(ScriptedOptions(lambda t, row: environment.script(t.solution))), [task], 4, SAMPLING, 1)

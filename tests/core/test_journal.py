@@ -96,7 +96,7 @@ def test_a_run_that_asked_no_teacher_cannot_be_replayed(tmp_path: Path) -> None:
 def test_the_user_is_told_the_same_line_once(tmp_path: Path) -> None:
     journal, store, told = opened(tmp_path)
     for text in ("budget used up", "budget used up", "endpoint down"):
-        journal.tell(text)
+        journal.notify(text)
     assert told == ["budget used up", "endpoint down"]
     store.close()
 

@@ -70,7 +70,7 @@ def test_a_benchmark_without_its_data_is_planned_too(registry: Registry) -> None
 
 
 def test_the_plan_command(registry: Registry, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "desk", "--set", "wave=32"]) == 0
+    assert main(["plan", "desk", "--set", "max_concurrent_rollouts=32"]) == 0
     out = capsys.readouterr().out
     assert "(32 rows x 512 tokens)" in out and "one GPU, as set" in out and "an iteration at most: 65,536 tokens" in out
 

@@ -89,7 +89,7 @@ def test_a_seed_task_says_so(folder: Path) -> None:
 
 
 def test_an_unknown_task_is_one_line_with_the_nearest(folder: Path) -> None:
-    with pytest.raises(UserError, match="knows no task 'teacher-2-9' \\(did you mean 'teacher-2-"):
+    with pytest.raises(UserError, match="has no task 'teacher-2-9' \\(did you mean 'teacher-2-"):
         told(folder, "teacher-2-9")
 
 

@@ -25,7 +25,7 @@ FOLDER = Path(str(files("coevolve.environments.desk"))) / "policy"
 DESK = Desk(Desk.Options())
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def tokenizer() -> "PreTrainedTokenizerFast":
     from transformers import PreTrainedTokenizerFast
 

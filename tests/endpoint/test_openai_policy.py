@@ -379,12 +379,12 @@ def test_an_answer_is_reported_when_it_arrives(rude: Any) -> None:
     talks = talk(asked, 2)
     talks[1].observe([{"role": "user", "content": "more"}])
 
-    def tell(n: int, text: str) -> None:
+    def on_completion(n: int, text: str) -> None:
         told.append((n, text))
         assert talks[n].messages[-1]["content"] == text
         first_is_there.set()
 
-    assert asked.complete_streaming(talks, Sampling(), tell) == ["slow", "quick"]
+    assert asked.complete_streaming(talks, Sampling(), on_completion) == ["slow", "quick"]
     assert told == [(1, "quick"), (0, "slow")]
 
 

@@ -282,11 +282,11 @@ def test_each_text_is_reported_when_it_is_complete(tiny: Any) -> None:
     told: list[tuple[int, str]] = []
     lengths: list[int] = []
 
-    def tell(n: int, text: str) -> None:
+    def on_completion(n: int, text: str) -> None:
         told.append((n, text))
         lengths.append(sum(conversations[n].mask))
         assert conversations[n].messages[-1] == {"role": "assistant", "content": text}
 
-    texts = policy.complete_streaming(conversations, Sampling(1.0, 30, 0), tell)
+    texts = policy.complete_streaming(conversations, Sampling(1.0, 30, 0), on_completion)
     assert lengths == sorted(lengths) and len(set(lengths)) > 3
     assert dict(told) == dict(enumerate(texts[:12])) and len(told) == 12 and texts[12] is None

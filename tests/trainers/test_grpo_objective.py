@@ -8,7 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coevolve.plugins.trainers.grpo.trl_trainer import by_length, group_scale
+from coevolve.plugins.trainers.grpo.objective import group_scale
+from coevolve.plugins.trainers.grpo.trl_trainer import by_length
 
 
 def rows_of(batch: dict[str, Any]) -> list[dict[str, Any]]:

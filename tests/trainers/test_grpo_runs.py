@@ -186,7 +186,7 @@ def test_a_finished_run_trains_nothing_and_a_begun_one_needs_a_checkpoint(grpo: 
     assert loop.groups == {}
     trainer, loop = grpo(steps=2)
     loop.iteration = 1
-    with pytest.raises(CoevolveError, match="no checkpoint to go on from"):
+    with pytest.raises(CoevolveError, match="no checkpoint to resume from"):
         trainer.train(loop, None)
 
 

@@ -52,7 +52,7 @@ class MemoryJournal:
     def calls(self) -> tuple[TeacherCall, ...]:
         return tuple(self.kept)
 
-    def tell(self, text: str) -> None:
+    def notify(self, text: str) -> None:
         self.told.append(text)
 
 

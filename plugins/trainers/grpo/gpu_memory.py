@@ -4,8 +4,8 @@
     sampling = kept + copy + cache + max(prefill, drawing)
     update   = kept + max(max(gradients, activations) + max(head, backward) + gathered, gradients + step)
 
-With micro-batches the gradients of earlier ones stay while a later one's activations are there, so those two add up. Every conversation is
-taken to fill the context. A layer's activations that the backward pass needs are, in numbers a token, for a model of Llama's kind
+With micro-batches the gradients of earlier ones exist beside the activations of a later one, so the two add up. Every conversation is
+assumed to fill the context. A layer's activations that the backward pass needs are, in numbers a token, for a model of Llama's kind
 (h hidden size, a heads * head size, i size of the feed-forward, r rank of the adapters; with frozen weights a norm keeps its input alone):
 
     full  6 h + 4 a + 4 i + context        LoRA  4 h + 4 a + 4 i + 7 r + context
@@ -45,9 +45,9 @@ class Workload:
     rows: int
     """Rollouts of an iteration in one process."""
     at_once: int
-    """Rollouts that are sampled at once."""
+    """Rollouts that are sampled together."""
     prompts: int
-    """Different prompts among these."""
+    """Different prompts among them."""
     context: int
     micro_batch: int = 0
     lora_rank: int = 0
@@ -57,7 +57,7 @@ class Workload:
     compute: int = FLOAT32
     cpu: bool = True
     split: int = 1
-    """Processes that have the weights in parts."""
+    """Processes over which the weights are sharded; 1: whole in each."""
 
     @property
     def micro_rows(self) -> int:
@@ -81,13 +81,13 @@ class Memory:
     rows: int
     context: int
     accumulates: bool = False
-    """Whether gradients and activations are there at once."""
+    """Whether gradients and activations exist at the same time."""
     step: int = 0
-    """What the optimiser's step holds for its duration."""
+    """What the optimiser holds during its step."""
     copy: int = 0
-    """Whole weights to sample with, where those that are trained are split."""
+    """The whole weights, to sample with, where the trained ones are sharded."""
     gathered: int = 0
-    """Whole weights of the layers that a pass is in, and their gradients, where they are split."""
+    """Whole weights of the layers that a pass is in, and their gradients, where the weights are sharded."""
 
     @property
     def kept(self) -> int:

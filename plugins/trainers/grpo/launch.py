@@ -19,7 +19,7 @@ class Launch(StrEnum):
     ZERO3 = "DeepSpeed with ZeRO-3"
 
     @property
-    def splits(self) -> bool:
+    def shards(self) -> bool:
         """Whether the weights are sharded: no rank has all of them."""
         return self in (Launch.FSDP2, Launch.ZERO3)
 
@@ -32,7 +32,7 @@ def launch(quantize: str, processes: int) -> Launch:
         found = Launch.FSDP2
     else:
         return Launch.WHOLE
-    if quantize and found.splits:
+    if quantize and found.shards:
         raise UserError(f'trainer.quantize "{quantize}" needs whole weights: launch without {found}, or set trainer.quantize=""')
     if found is Launch.FSDP2:
         _check_fsdp(processes)

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import attrs
 from attrs import frozen
@@ -12,10 +11,8 @@ from coevolve import PlannedRun
 
 from .gpu_memory import BFLOAT16, FLOAT32, Workload, estimate
 from .model_shapes import Shape, shape_of
+from .options import GrpoOptions
 from .step_cost import cost_lines, gpus_that_hold
-
-if TYPE_CHECKING:
-    from .trainer import GrpoOptions
 
 GB = 10**9
 
@@ -41,7 +38,7 @@ def machine(device: str = "auto") -> Machine:
     return Machine("no GPU, main memory", memory)
 
 
-def estimate_lines(options: "GrpoOptions", plan: PlannedRun) -> Iterator[str]:
+def estimate_lines(options: GrpoOptions, plan: PlannedRun) -> Iterator[str]:
     """Lines for people about a run that `setup` has accepted; a plan for other machines has a line for each way to hold it on GPUs."""
     file, model = plan.policy.config_file(), plan.policy.model_settings
     if file is None and not plan.here:
@@ -52,11 +49,11 @@ def estimate_lines(options: "GrpoOptions", plan: PlannedRun) -> Iterator[str]:
         yield from _gpu_lines(options, plan, shape)
 
 
-def workload(options: "GrpoOptions", plan: PlannedRun, shape: Shape, here: Machine, processes: int = 1) -> Workload:
+def workload(options: GrpoOptions, plan: PlannedRun, shape: Shape, here: Machine, processes: int = 1) -> Workload:
     """What one of `processes` processes does on a machine like `here`."""
     model, cpu = plan.policy.model_settings, here.name.startswith("no GPU")
     rows = -(-plan.batch * plan.rollouts // processes)
-    at_once = min(plan.wave or rows, rows)
+    at_once = min(plan.max_concurrent_rollouts or rows, rows)
     return Workload(
         rows=rows,
         at_once=at_once,
@@ -72,7 +69,7 @@ def workload(options: "GrpoOptions", plan: PlannedRun, shape: Shape, here: Machi
     )
 
 
-def _memory_lines(options: "GrpoOptions", plan: PlannedRun, shape: Shape | None, here: Machine) -> Iterator[str]:
+def _memory_lines(options: GrpoOptions, plan: PlannedRun, shape: Shape | None, here: Machine) -> Iterator[str]:
     has = f"this machine: {here.name}, {_gb(here.memory)} GB"
     if shape is None:
         yield f"memory: not estimated, the model of policy {plan.policy.name!r} is not known here"
@@ -87,12 +84,12 @@ def _memory_lines(options: "GrpoOptions", plan: PlannedRun, shape: Shape | None,
         f"needed at once: about {_gb(memory.needed)} GB (sampling {_gb(memory.sampling)}, update {_gb(memory.update)}), "
         "when every conversation fills the context"
     )
-    enough = "not enough: it is less than that" if here.memory < memory.needed else "it may do, the libraries' own memory left out"
+    enough = "not enough: it is less than that" if here.memory < memory.needed else "it may be enough, without the libraries' own memory"
     yield f"{has}: {enough}"
     yield from cost_lines(shape, work, memory)
 
 
-def _gpu_lines(options: "GrpoOptions", plan: PlannedRun, shape: Shape) -> Iterator[str]:
+def _gpu_lines(options: GrpoOptions, plan: PlannedRun, shape: Shape) -> Iterator[str]:
     """What holds the run as it is, with other settings of the trainer, and shared by more processes, whole or split."""
     gpu = Machine("a GPU", 0)
     for count in sorted({1, plan.processes}):
@@ -101,16 +98,16 @@ def _gpu_lines(options: "GrpoOptions", plan: PlannedRun, shape: Shape) -> Iterat
         lora = attrs.evolve(small, lora_rank=work.lora_rank or 16)
         ways = {
             "as set": work,
-            "with micro_batch=1, gradient_checkpointing=true, wave=16": small,
+            "with micro_batch=1, gradient_checkpointing=true, max_concurrent_rollouts=16": small,
             f"with these and lora_rank={lora.lora_rank}": lora,
             'with these and quantize="4bit"': attrs.evolve(lora, quantized=True),
         }
         if count > 1:
             split = attrs.evolve(small, split=count, at_once=min(work.at_once, 4), prompts=1)
             ways |= {
-                "weights split, with micro_batch=1, gradient_checkpointing=true, wave=4": split,
-                "weights split, with these and beta=0": attrs.evolve(split, reference=False),
-                f"weights split, with these and lora_rank={lora.lora_rank}": attrs.evolve(split, lora_rank=lora.lora_rank),
+                "weights sharded, with micro_batch=1, gradient_checkpointing=true, max_concurrent_rollouts=4": split,
+                "weights sharded, with these and beta=0": attrs.evolve(split, reference=False),
+                f"weights sharded, with these and lora_rank={lora.lora_rank}": attrs.evolve(split, lora_rank=lora.lora_rank),
             }
         for name, way in ways.items():
             memory = estimate(shape, way)

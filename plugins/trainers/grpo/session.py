@@ -35,7 +35,10 @@ class Session:
         self._kept = [resume_from] if resume_from else []
 
     def rollout(self, prompts: list[str], trainer: Any) -> dict[str, list[Any]]:
-        """TRL's `rollout_func`: the rows for one iteration's tickets, each repeated K times; rolls out at the iteration's first call."""
+        """TRL's `rollout_func`: the rows for one iteration's tickets, each repeated K times.
+
+        The first call of an iteration samples; later calls return other slices of the same rows.
+        """
         iteration = int(prompts[0].partition(":")[0])
         if iteration != self._iteration:
             policy = trainer.live_policy

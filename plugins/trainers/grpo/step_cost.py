@@ -2,7 +2,7 @@
 
 Operations (multiplications and additions, so two for each weight that a token meets): a token costs 2 n to sample, 2 n in the reference,
 6 n in the update, 2 n more with gradient checkpointing, and once 2 n for the distinct prompts; attention adds 4 * layers * a * context / 2
-to each 2 n. Every conversation is taken to fill the context, a quarter of it written by the policy.
+to each 2 n. Every conversation is assumed to fill the context, a quarter of it written by the policy.
 
 Time: training and prefill at UTILISATION of the GPU's peak; sampling at one pass over weights and cache for each token of the longest
 conversation, and at least LAYER_SECONDS for each layer, what launching its kernels takes. These are assumptions, not measurements.

@@ -1,30 +1,21 @@
 """Trainer "grpo": group-relative policy optimisation (paper, section 3) on TRL's GRPOTrainer.
 
-    J(theta) = (1 / sum_k |tau_k|) sum_k sum_t CLIP(r_{k,t}(theta), A_k, eps)  -  beta * D_KL[pi_theta || pi_ref]
-    A_k = (R_k - mean R) / (std R + 1e-4) over the K rollouts of a task; t runs over the tokens that the policy wrote
-
-Departures: by default the normaliser covers the whole batch of tasks (equal for one task; veRL, which the paper used, does the same), and
-`exact_group_normaliser` restores the formula; D_KL is estimated per token by exp(d) - d - 1 with d = log pi_ref - log pi_theta; the
-standard deviation is the unbiased one. Rollouts that were infrastructure faults are left out of mean, deviation, loss and KL.
+objective.py has the formula and the settings that make TRL compute it.
 
     [trainer]
     name = "grpo"
     learning_rate = 1e-6
     beta = 0.001
 
-TRL drives, by one `train()` call over a dataset of tickets ("iteration:slot"); the tasks themselves are picked from the live pool when a
-ticket comes up, so an evolved pool is used by the very next iteration.
+TRL drives, by one `train()` call over a dataset of tickets. A ticket "iteration:slot" stands for a task that is picked from the pool only
+when the iteration begins, so the very next iteration trains on an evolved pool.
 """
 
 import importlib.util
 import os
-from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
-
-from attrs import field, frozen
-from attrs.validators import ge, gt, lt, optional
 
 from coevolve import (
     CoevolveError,
@@ -40,49 +31,9 @@ from coevolve import (
 
 from ...library_logging import quiet
 from .launch import Launch, check_checkpoint, launch
+from .objective import objective_settings
+from .options import SCHEDULES, GrpoOptions
 from .session import Session
-
-SCHEDULES = ("constant", "linear", "cosine")
-FINITE = [ge(0.0), lt(inf)]
-
-
-@frozen
-class GrpoOptions:
-    """Defaults suit models of billions of weights; the desk's recipe sets what suits its small policy."""
-
-    learning_rate: float = field(default=1e-6, validator=FINITE)
-    """Of AdamW (paper: 1e-6)."""
-    schedule: str = "constant"
-    """Of the learning rate over the run: "constant", "linear" or "cosine"."""
-    warmup: int = field(default=0, validator=ge(0))
-    """Optimiser steps of linear warm-up."""
-    beta: float = field(default=0.001, validator=FINITE)
-    """Weight of the KL term; 0 needs no reference model (the paper gives no value; this is veRL's default)."""
-    epsilon: float = field(default=0.2, validator=[gt(0.0), lt(inf)])
-    """Clipping range of the importance ratio; acts only with `num_iterations` above 1."""
-    num_iterations: int = field(default=1, validator=ge(1))
-    """Optimiser steps on each batch of rollouts (mu in the GRPO paper)."""
-    micro_batch: int = field(default=0, validator=ge(0))
-    """Rows a forward and backward pass; 0 is the whole batch. Gradients are accumulated, so it changes memory, not the update."""
-    max_grad_norm: float = field(default=1.0, validator=FINITE)
-    """Largest norm of the gradient; a longer one is scaled down to it. 0: no clipping."""
-    weight_decay: float = field(default=0.0, validator=FINITE)
-    """AdamW's weight decay: a step multiplies weights by 1 - learning_rate * weight_decay, those of norms and biases excepted."""
-    max_gap: float | None = field(default=None, validator=optional([gt(0.0), lt(inf)]))
-    """Largest mean |difference| between the engine's log-probabilities of the sampled tokens and the trainer's; above it the run stops
-    before the update. None is 0.001 where the policy computes in float32 and 0.1 in bfloat16."""
-    exact_group_normaliser: bool = False
-    """One normaliser a task instead of one for the batch."""
-    gradient_checkpointing: bool = False
-    """Whether activations are computed again in the backward pass: less memory, about a third more time for an update."""
-    lora_rank: int = field(default=0, validator=ge(0))
-    """Rank of LoRA adapters; 0 trains all weights."""
-    lora_alpha: int = field(default=32, validator=ge(1))
-    """Scale of the adapters: their output is multiplied by lora_alpha / lora_rank."""
-    quantize: str = ""
-    """"4bit" keeps the frozen weights beneath the adapters in four bits (QLoRA); needs a GPU and the package bitsandbytes."""
-    lora_targets: tuple[str, ...] = ()
-    """Names of the modules that get an adapter; () is every linear layer but the head."""
 
 
 class Grpo:
@@ -187,7 +138,7 @@ class Grpo:
     def train(self, loop: LoopState, resume_from: Path | None) -> None:
         """One optimiser step (or `num_iterations`) for each of the loop's remaining iterations."""
         if loop.iteration and resume_from is None:
-            raise CoevolveError(f"the loop stands at iteration {loop.iteration}, but there is no checkpoint to go on from")
+            raise CoevolveError(f"the loop stands at iteration {loop.iteration}, but there is no checkpoint to resume from")
         if loop.iteration >= loop.steps and resume_from is None:
             return
         if resume_from:
@@ -195,7 +146,7 @@ class Grpo:
         with quiet():
             self._trainer = self._build(loop, resume_from)
             self._trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
-            if self._launch.splits:
+            if self._launch.shards:
                 from .sharded_weights import whole_state
 
                 self._whole = whole_state(self._trainer.model, self._trainer.accelerator.is_main_process)
@@ -225,7 +176,7 @@ class Grpo:
 
     def _where(self) -> str:
         """Split weights are read into main memory: a device may have no room for all of them."""
-        return "cpu" if self._launch.splits else ""
+        return "cpu" if self._launch.shards else ""
 
     def _build(self, loop: LoopState, resume_from: Path | None) -> Any:
         os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
@@ -250,9 +201,9 @@ class Grpo:
             meet()
         with read_whole():
             model = self._policy.load(
-                dtype if self.options.lora_rank or self._launch.splits else torch.float32, self.options.quantize, self._where()
+                dtype if self.options.lora_rank or self._launch.shards else torch.float32, self.options.quantize, self._where()
             )
-            copy = WholeCopy(self._policy.model, self._adapter()) if self._launch.splits else None
+            copy = WholeCopy(self._policy.model, self._adapter()) if self._launch.shards else None
         trainer = PackedGrpoTrainer(
             model=model,
             reward_funcs=session.scores,
@@ -273,7 +224,7 @@ class Grpo:
         return trainer
 
     def _arguments(self, bf16: bool) -> Any:
-        """TRL's settings; those that only repeat its defaults are here because the objective hangs on them."""
+        """TRL's settings for this run."""
         from trl.trainer.grpo_config import GRPOConfig
 
         options, run = self.options, self._run
@@ -282,17 +233,7 @@ class Grpo:
         return GRPOConfig(
             output_dir=str(Path(run.folder) / "checkpoints"),
             seed=run.seed,
-            # the objective
-            loss_type="dapo",
-            scale_rewards="group",
-            importance_sampling_level="token",
-            epsilon=options.epsilon,
-            beta=options.beta,
-            use_bias_correction_kl=False,
-            num_iterations=options.num_iterations,
-            mask_truncated_completions=False,
-            temperature=run.temperature,  # the loss is of the distribution that was sampled from
-            disable_dropout=True,
+            **objective_settings(options, run),
             # one iteration is one batch of rollouts
             num_generations=run.rollouts,
             per_device_train_batch_size=micro,

@@ -1,13 +1,13 @@
 """TRL's GRPOTrainer with the few changes that this project needs.
 
-The objective is TRL's own; what is added around it:
-- only positions that carry loss meet the head, and its logits exist in tiles only (TRL's fused head; on a CPU TRL's own way scores the
-  prompt and the environment's tokens too);
-- rows are packed: padding on the left is cut off and rows of like length share a micro-batch and a forward pass, so positions are those of
-  sampling and uneven trajectories cost what they are long (TRL mixes the rows and pads all to the longest row of the whole batch);
-- the gap between the sampled log-probabilities and the trainer's own is measured over every iteration's batch;
-- optionally each group gets a normaliser of its own, as in the paper's formula for one task (TRL's covers the whole batch);
-- a loss or gradient that is not finite stops the run before it can spoil the weights.
+TRL computes the objective (objective.py); these are the additions around it:
+- The language model's head is applied only to positions with loss, and in tiles, so the whole logits are never stored. (On a CPU TRL would
+  also compute logits of the prompt and of the environment's tokens.)
+- Rows are packed: padding on the left is cut off, and rows of similar length share a micro-batch and a forward pass. So position ids are
+  those of sampling, and a row costs in proportion to its length. (TRL pads all rows to the longest row of the batch.)
+- The gap between the sampled log-probabilities and the trainer's own is measured over every iteration's batch.
+- Optionally each group has a normaliser of its own, as in the paper's formula for one task.
+- A loss or gradient that is not finite stops the run before it can spoil the weights.
 """
 
 import math
@@ -23,6 +23,7 @@ from torch import Tensor
 from trl.trainer.grpo_trainer import GRPOTrainer
 
 from .gpu_memory import PASS_ROWS, TILE_COLUMNS_CPU
+from .objective import group_scale
 from .sharded_weights import set_up, split_reference
 
 TOOL_MASKS = 2
@@ -62,7 +63,7 @@ class Gap:
 
 
 class PackedGrpoTrainer(GRPOTrainer):
-    """`exact_group_normaliser`: see `group_scale`."""
+    """GRPOTrainer with packed rows and the checks above. `exact_group_normaliser` gives each group a normaliser of its own."""
 
     def __init__(self, *args: Any, exact_group_normaliser: bool = False, fsdp: bool = False, **kwargs: Any) -> None:
         self._exact, self._fsdp = exact_group_normaliser, fsdp
@@ -205,6 +206,7 @@ class PackedGrpoTrainer(GRPOTrainer):
         return output
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
+        """TRL's loss (objective.py), checked; measures the gap."""
         self._scored = (inputs["completion_mask"] * inputs["tool_mask"]).bool()
         loss: Tensor = super()._compute_loss(model, inputs)  # type: ignore[no-untyped-call]
         if not math.isfinite(loss.item()):
@@ -247,13 +249,6 @@ def by_length(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def small_tiles() -> None:
     """Use smaller tiles on a CPU, where TRL's head has about eight temporaries of a tile's size: 4 GB with TRL's own setting."""
     trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE = min(TILE_COLUMNS_CPU, trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE)
-
-
-def group_scale(tokens: Tensor, rollouts: int) -> Tensor:
-    """N_total / (B * N_group) for each row, from the rows' token counts; groups without a token are not among the B."""
-    groups = tokens.view(-1, rollouts).sum(dim=1).float()
-    scale = torch.where(groups > 0, groups.sum() / ((groups > 0).sum() * groups.clamp(min=1)), 0.0)
-    return scale.repeat_interleave(rollouts)
 
 
 def rows_for_trl(tokens: Sequence[Any], scores: Sequence[float | None], pad: int) -> Mapping[str, list[Any]]:

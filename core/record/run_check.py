@@ -1,4 +1,4 @@
-"""Which folders are runs."""
+"""Check that a folder is a run."""
 
 from os.path import isfile
 from pathlib import Path
