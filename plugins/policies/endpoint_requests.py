@@ -156,5 +156,5 @@ class EndpointRequests:
             raise InfrastructureFault(f"the endpoint {where} failed {self._in_a_row} conversations in a row, the last: {failed.reason}")
         if failed.unsent is not None:
             return InfrastructureFault(f"{failed.reason}: raise policy.budget" if failed.unsent is Unsent.BUDGET else failed.reason)
-        fix = "check policy.base_url, and that a server runs there"
+        fix = "check policy.base_url, and that a server answers there"
         return InfrastructureFault(f"{failed.reason} (from {self.options.base_url}: {fix})")

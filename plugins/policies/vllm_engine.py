@@ -64,7 +64,7 @@ class VllmEngine:
         from vllm import SamplingParams, TokensPrompt
         from vllm.sampling_params import RequestOutputKind
 
-        wishes = [
+        params = [
             SamplingParams(
                 temperature=sampling.temperature,
                 seed=seed,
@@ -78,8 +78,8 @@ class VllmEngine:
         ]
         engine = self._vllm.llm_engine
         try:
-            for n, (row, wish) in enumerate(zip(live, wishes, strict=True)):
-                engine.add_request(str(n), TokensPrompt(prompt_token_ids=list(row.ids)), wish)
+            for n, (row, parameters) in enumerate(zip(live, params, strict=True)):
+                engine.add_request(str(n), TokensPrompt(prompt_token_ids=list(row.ids)), parameters)
             while engine.has_unfinished_requests():
                 for answer in engine.step():
                     self._wrote(live[int(answer.request_id)], answer.outputs[0])

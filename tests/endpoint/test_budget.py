@@ -1,4 +1,4 @@
-"""A budget holds however many calls run at once: reserved before they are sent, settled to what they took."""
+"""A budget holds however many calls run at once: they are reserved before they are sent, and settled to their usage."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from coevolve.endpoint import Budget, Failed, Pace, Spent, repeated, waiting
 
 
 def spend(budget: Budget, spent: Spent, took: list[tuple[int, int]], price: float = 0.0) -> tuple[int, int]:
-    """Calls at once, each held at the first number of tokens and taking the second: how many went out, how many at once at most."""
+    """Run calls at once, each of which reserves the first number of tokens and uses the second; the number of sent calls and the peak."""
     out = [0, 0, 0]
 
     async def call(held: int, used: int) -> None:
@@ -34,33 +34,33 @@ def spend(budget: Budget, spent: Spent, took: list[tuple[int, int]], price: floa
 
 
 @pytest.mark.parametrize("most", [0, 1, 7, 30])
-def test_a_cap_of_calls_lets_that_many_out(most: int) -> None:
+def test_a_cap_of_calls_sends_that_many(most: int) -> None:
     spent = Spent()
     budget = Budget(f"{most}calls", lambda: spent)
     assert spend(budget, spent, [(10**6, 1)] * 20)[0] == min(most, 20) == spent.calls
     assert budget.refused == (most < 20)
 
 
-def test_without_a_cap_everything_goes_out() -> None:
+def test_without_a_cap_every_call_is_sent() -> None:
     spent = Spent()
     assert spend(Budget("", lambda: spent), spent, [(10**9, 10**9)] * 9) == (9, 9)
 
 
 @pytest.mark.parametrize(("cap", "price"), [("3000tokens", 0.0), ("3cost", 0.001)])
-def test_a_call_that_waits_goes_out_when_others_took_less_than_they_might(cap: str, price: float) -> None:
-    """Held at 1,000, taking 500: three fit at once, and five in all (the last begins at 2,000)."""
+def test_a_waiting_call_is_sent_when_others_used_less_than_they_reserved(cap: str, price: float) -> None:
+    """Calls that reserve 1,000 and use 500: three fit at once, and five in all (the last begins at 2,000)."""
     spent = Spent()
     assert spend(Budget(cap, lambda: spent), spent, [(1000, 500)] * 9, price) == (5, 3)
 
 
 @given(st.lists(st.tuples(st.integers(0, 300), st.floats(0, 1)), max_size=12), st.integers(0, 1000))
-def test_tokens_are_never_passed_where_the_estimate_is_not_too_low(calls: list[tuple[int, float]], most: int) -> None:
+def test_a_cap_of_tokens_is_never_exceeded_where_the_estimate_is_not_too_low(calls: list[tuple[int, float]], most: int) -> None:
     spent = Spent()
     spend(Budget(f"{most}tokens", lambda: spent), spent, [(held, int(held * share)) for held, share in calls])
     assert spent.amount("tokens") <= most
 
 
-def test_a_call_that_was_never_sent_leaves_its_room() -> None:
+def test_a_call_that_was_never_sent_frees_its_reservation() -> None:
     spent = Spent()
     budget = Budget("1calls", lambda: spent, " for this test")
 
@@ -75,7 +75,7 @@ def test_a_call_that_was_never_sent_leaves_its_room() -> None:
         asyncio.run(budget.held(1, 0.0).__aenter__())
 
 
-def test_one_that_is_cancelled_while_it_waits_holds_nothing() -> None:
+def test_a_call_that_is_cancelled_while_it_waits_reserves_nothing() -> None:
     spent = Spent()
     budget = Budget("10tokens", lambda: spent)
 
@@ -86,13 +86,13 @@ def test_one_that_is_cancelled_while_it_waits_holds_nothing() -> None:
             waiting.cancel()
             await asyncio.gather(waiting, return_exceptions=True)
 
-    for _ in range(2):  # each in an event loop of its own
+    for _ in range(2):  # each in its own event loop
         asyncio.run(cancelled())
     assert spend(budget, spent, [(10, 10)]) == (1, 1)
 
 
 def failing(*failures: Failed) -> Callable[[], "asyncio.Future[str]"]:
-    """Fails so, one after the other, then says "done"."""
+    """Raises these failures in order, then returns "done"."""
     left = list(failures)
 
     async def attempt() -> str:
@@ -103,7 +103,7 @@ def failing(*failures: Failed) -> Callable[[], "asyncio.Future[str]"]:
     return lambda: asyncio.ensure_future(attempt())
 
 
-def test_what_may_help_is_tried_again_and_asking_otherwise_is_no_failure(no_waiting: Any) -> None:
+def test_temporary_failures_are_retried_and_another_form_is_not_a_retry(no_waiting: Any) -> None:
     otherwise = [Failed("odd", instead=True) for _ in range(5)]
     assert asyncio.run(repeated(failing(*otherwise), 0, Pace(0))) == "done"
     assert no_waiting.slept == []

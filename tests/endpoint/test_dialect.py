@@ -1,4 +1,4 @@
-"""The form of a request follows what the endpoint takes; a prompt that is too long is recognised whoever serves the model."""
+"""The form of a request follows the endpoint's refusals; every server's error for a too long prompt is recognised."""
 
 import json
 from typing import Any
@@ -66,7 +66,7 @@ def test_a_crash_must_name_the_field() -> None:
     assert left(error(429, message="no temperature today")) is None
 
 
-def test_what_was_not_sent_or_is_fixed_is_not_left_out() -> None:
+def test_a_field_that_was_not_sent_or_is_fixed_is_not_left_out() -> None:
     plain = Dialect()
     assert plain.simpler(error(400, message="tools? temperature? seed?"), {"max_tokens": 9}) is None
     fixed = Dialect(fixed=frozenset({"tools", "format"}))
@@ -81,6 +81,6 @@ def test_a_body_holds_what_the_dialect_takes() -> None:
     assert Dialect("json_object").body("m", [], 9, 0.5, schema=SCHEMA)["response_format"] == {"type": "json_object", "schema": SCHEMA}
 
 
-def test_what_two_requests_found_out_is_put_together() -> None:
+def test_the_dialects_of_two_requests_are_combined() -> None:
     one, other = Dialect("json_object", seed=False), Dialect("none", "max_completion_tokens", temperature=False)
     assert one.common(other) == other.common(one) == Dialect("none", "max_completion_tokens", temperature=False, seed=False)

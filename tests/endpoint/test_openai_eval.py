@@ -41,7 +41,7 @@ class Plugin:
 
 
 def solver(environment: Any, tasks: Sequence[Task], right: Callable[[Task], bool]) -> Callable[[Any], str]:
-    """Answers with the next text of the task's solution, or with nonsense for tasks that it does not get right."""
+    """Answers with the next text of the task's solution, or with nonsense for tasks that it is meant to fail."""
     scripts = {task.query: environment.script(task.solution) if right(task) else ("?",) * 50 for task in tasks}
 
     def answer(request: Any) -> str:
@@ -54,7 +54,7 @@ def solver(environment: Any, tasks: Sequence[Task], right: Callable[[Task], bool
 
 
 def as_calls(rude: Any, environment: Any, tasks: Sequence[Task]) -> Callable[[Any], Any]:
-    """The same as function calls: one for each action, then a text that ends it."""
+    """The same answers as function calls: one for each action, then a text that ends the episode."""
     solutions = {task.query: task.solution for task in tasks}
 
     def answer(request: Any) -> Any:
@@ -72,7 +72,7 @@ def as_calls(rude: Any, environment: Any, tasks: Sequence[Task]) -> Callable[[An
 
 
 def strict(rude: Any, answer: Callable[[Any], Any], tools: bool) -> Callable[[Any], Any]:
-    """400 for contents that are no text, for roles out of turn, for unanswered calls, and for tools where it takes none."""
+    """Status 400 for contents that are not text, for roles out of turn, for unanswered calls, and for tools where it refuses tools."""
 
     def checked(request: Any) -> Any:
         waiting: list[str] = []
@@ -125,7 +125,7 @@ def test_servers_of_every_kind_give_the_same_success(rude: Any, no_waiting: Any,
     assert (report.usage["failed"] > 0) == (kind in ("text only", "drops"))
 
 
-def test_the_command_shows_cost_and_never_the_key(
+def test_the_command_prints_the_cost_and_never_the_key(
     rude: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Policy "openai" against a server that answers as a test tells it to, over real sockets."""
+"""Policy "openai" against a server with scripted answers, over real sockets."""
 
 import json
 import re
@@ -24,7 +24,7 @@ TOOLS = [{"type": "function", "function": {"name": "take", "parameters": {"type"
 
 
 class Bench:
-    """An environment's `script` for calls: one answer for all of them, or one each."""
+    """An environment whose `script` gives one answer for all calls, or one for each."""
 
     def __init__(self, together: bool = True) -> None:
         self.together = together
@@ -54,7 +54,7 @@ def refused(rude: Any, message: str, status: int = 400, **fields: str) -> Any:
     return rude.Reply(raw=json.dumps({"error": {"message": message, **fields}}), status=status)
 
 
-def test_texts_go_out_and_come_back_with_what_they_cost(rude: Any) -> None:
+def test_texts_are_sent_and_answers_return_with_their_cost(rude: Any) -> None:
     rude.answer = lambda request: rude.Reply("fine", usage={"prompt_tokens": 1000, "completion_tokens": 500, "total_tokens": 1500})
     asked = policy(rude, input_price=2.0, output_price=4.0)
     talks = talk(asked, 3)
@@ -112,7 +112,7 @@ def test_every_call_gets_an_answer_also_one_that_was_not_carried_out() -> None:
 
 
 @pytest.mark.parametrize("arguments", ["", "[1]", "{", "null", "[" * 100_000])
-def test_arguments_that_are_no_object_are_text_that_is_no_call(rude: Any, arguments: str) -> None:
+def test_arguments_that_are_not_an_object_are_text_and_not_a_call(rude: Any, arguments: str) -> None:
     rude.script(called(rude, ("take", arguments)), "done")
     asked = policy(rude)
     asked.bind(Bench())  # type: ignore[arg-type]
@@ -124,7 +124,7 @@ def test_arguments_that_are_no_object_are_text_that_is_no_call(rude: Any, argume
 
 
 @pytest.mark.parametrize("status", [400, 422, 500, 501])
-def test_an_endpoint_without_functions_is_told_the_tools_in_the_prompt(rude: Any, status: int) -> None:
+def test_an_endpoint_without_functions_gets_the_tools_in_the_prompt(rude: Any, status: int) -> None:
     rude.answer = lambda request: refused(rude, "Unknown field: tools", status) if "tools" in request else "<take 1>"
     asked = policy(rude)
     asked.bind(Bench())  # type: ignore[arg-type]
@@ -151,7 +151,7 @@ def test_what_an_endpoint_does_not_take_is_left_out(rude: Any) -> None:
     asked = policy(rude, seed=True)
     assert asked.complete(talk(asked), Sampling(0.5)) == ["fine"]
     assert set(rude.requests[-1]) == {"model", "messages", "max_completion_tokens"}
-    assert "none" in asked.provenance()["temperature"]
+    assert "does not accept one" in asked.provenance()["temperature"]
 
 
 def test_the_seed_is_a_function_of_draw_row_and_turn(rude: Any) -> None:
@@ -221,7 +221,9 @@ def test_an_endpoint_that_is_down_raises(rude: Any, no_waiting: Any) -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_closed_door_is_named_at_once_and_shows_no_key(rude: Any, status: int, monkeypatch: pytest.MonkeyPatch, no_waiting: Any) -> None:
+def test_denied_access_is_reported_at_once_without_the_key(
+    rude: Any, status: int, monkeypatch: pytest.MonkeyPatch, no_waiting: Any
+) -> None:
     monkeypatch.setenv("MY_KEY", KEY)
     rude.answer = lambda request: refused(rude, f"bad key {KEY}", status)
     asked = policy(rude, api_key_env="MY_KEY")
@@ -231,7 +233,7 @@ def test_a_closed_door_is_named_at_once_and_shows_no_key(rude: Any, status: int,
     assert not no_waiting.slept and rude.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
-def test_a_key_that_is_not_there_is_told_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_is_reported_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
     asked = OpenAIPolicy(OpenAIOptions(base_url="http://example.invalid/v1", api_key_env="NO_SUCH_KEY"))
     with pytest.raises(UserError, match=r"no key for http://example.invalid/v1: set the variable NO_SUCH_KEY, or policy.api_key_env = ''"):
@@ -247,7 +249,7 @@ def test_a_key_that_is_not_there_is_told_before_anything_is_sent(monkeypatch: py
         ({"text": "no", "refusal": "I will not."}, "I will not."),
     ],
 )
-def test_what_the_model_says_is_its_answer_also_when_it_is_nothing(rude: Any, reply: dict[str, Any], text: str) -> None:
+def test_any_text_of_the_model_is_its_answer_also_an_empty_one(rude: Any, reply: dict[str, Any], text: str) -> None:
     rude.answer = lambda request: rude.Reply(**reply)
     asked = policy(rude)
     (one,) = talk(asked)
@@ -262,7 +264,7 @@ def test_a_conversation_that_is_too_long_has_no_room_left(rude: Any, code: str) 
     assert asked.complete(talk(asked, 5), Sampling()) == [None] * 5
 
 
-def test_a_budget_of_calls_lets_that_many_out(rude: Any) -> None:
+def test_a_budget_of_calls_sends_that_many(rude: Any) -> None:
     asked = policy(rude, budget="7calls", concurrency=4)
     rude.answer = lambda request: "fine"
     found = asked.complete(talk(asked, 20), Sampling())
@@ -270,7 +272,7 @@ def test_a_budget_of_calls_lets_that_many_out(rude: Any) -> None:
     assert all("the budget of 7calls is used up" in str(one) for one in found if one != "fine")
 
 
-def test_a_budget_of_tokens_or_cost_holds_back_what_is_on_its_way(rude: Any) -> None:
+def test_a_budget_of_tokens_or_cost_counts_running_calls(rude: Any) -> None:
     rude.answer = lambda request: rude.Reply("fine", usage={"prompt_tokens": 50, "completion_tokens": 50, "total_tokens": 100})
     for settings in ({"budget": "1000tokens"}, {"budget": "1cost", "input_price": 1000.0, "output_price": 1000.0}):
         asked = policy(rude, concurrency=8, **settings)
@@ -278,7 +280,7 @@ def test_a_budget_of_tokens_or_cost_holds_back_what_is_on_its_way(rude: Any) -> 
         assert 7 <= found.count("fine") <= 10 and asked.spent.prompt_tokens + asked.spent.completion_tokens <= 1000
 
 
-def test_a_reply_that_trickles_ends_at_the_deadline(rude: Any, no_waiting: Any) -> None:
+def test_a_slow_reply_ends_at_the_deadline(rude: Any, no_waiting: Any) -> None:
     rude.answer = lambda request: rude.Reply("x" * 4000, trickle=0.05)
     asked = policy(rude, timeout=0.3, retries=1)
     (found,) = asked.complete(talk(asked), Sampling())
@@ -339,7 +341,7 @@ def test_a_lost_conversation_names_the_address_and_what_to_check(rude: Any) -> N
     assert fault(budget="0calls") == "the budget of 0calls is used up: raise policy.budget"
 
 
-def test_a_long_wait_is_told_when_it_begins(rude: Any, no_waiting: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_long_wait_is_logged_when_it_begins(rude: Any, no_waiting: Any, caplog: pytest.LogCaptureFixture) -> None:
     asked = policy(rude, retries=1, concurrency=4)
     rude.answer = lambda request: rude.Reply(raw="busy", status=429, headers={"Retry-After": "100000"})
     asked.complete(talk(asked, 1), Sampling(0.0, 8, 0))
@@ -348,14 +350,14 @@ def test_a_long_wait_is_told_when_it_begins(rude: Any, no_waiting: Any, caplog: 
     assert re.fullmatch(r"coevolve: the endpoint gets the next request in 30\d s \(HTTP 429: busy\)", record.getMessage())
 
 
-def test_a_short_wait_is_not_told(rude: Any, no_waiting: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_short_wait_is_not_logged(rude: Any, no_waiting: Any, caplog: pytest.LogCaptureFixture) -> None:
     asked = policy(rude, retries=2)
     rude.answer = lambda request: rude.Reply(raw="busy", status=429, headers={"Retry-After": "2"})
     asked.complete(talk(asked, 1), Sampling(0.0, 8, 0))
     assert [record for record in caplog.records if record.name == "coevolve.endpoint"] == []
 
 
-def test_waits_at_the_same_time_are_told_once(no_waiting: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_waits_at_the_same_time_are_logged_once(no_waiting: Any, caplog: pytest.LogCaptureFixture) -> None:
     pace = Pace(0)
     for seconds in (300.0, 301.0, 9.0, 305.0):
         pace.warn(seconds, "HTTP 429")
@@ -365,7 +367,7 @@ def test_waits_at_the_same_time_are_told_once(no_waiting: Any, caplog: pytest.Lo
     assert len(caplog.records) == 2
 
 
-def test_an_answer_is_told_as_it_arrives(rude: Any) -> None:
+def test_an_answer_is_reported_when_it_arrives(rude: Any) -> None:
     told: list[tuple[int, str]] = []
     first_is_there = threading.Event()
 
@@ -386,7 +388,7 @@ def test_an_answer_is_told_as_it_arrives(rude: Any) -> None:
     assert told == [(1, "quick"), (0, "slow")]
 
 
-def test_what_is_no_text_is_not_told(rude: Any) -> None:
+def test_a_fault_is_not_reported_as_an_answer(rude: Any) -> None:
     rude.answer = lambda request: rude.Reply(status=500)
     told: list[int] = []
     (fault,) = policy(rude, retries=0).complete_streaming(talk(policy(rude)), Sampling(), lambda n, text: told.append(n))

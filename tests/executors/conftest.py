@@ -76,7 +76,7 @@ SETS = (
 
 
 class MortalPlugin:
-    """Offers the environment."""
+    """A plugin with the environment."""
 
     def __init__(self, environment: type[Any]) -> None:
         self.environment = environment
@@ -113,7 +113,7 @@ def markers(tmp_path: Path) -> Callable[..., str]:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """What a run wrote, but for times and worker faults."""
+    """The data that a run wrote, except times and worker faults."""
     with sqlite3.connect(folder / "run.sqlite") as db:
         found: dict[str, Any] = {table: db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in TABLES}
         found["metrics"] = db.execute("SELECT * FROM metrics WHERE name != 'worker_faults' ORDER BY 1, 2").fetchall()
@@ -127,7 +127,7 @@ def written() -> Callable[[Path], dict[str, Any]]:
 
 
 def workers() -> set[int]:
-    """Process ids of this process's workers, by what their command line says."""
+    """Process ids of this process's workers, found by their command lines."""
     found = set()
     for entry in Path("/proc").iterdir() if os.path.isdir("/proc/self") else ():
         try:

@@ -1,4 +1,4 @@
-"""Worker processes: a run ends as it does with threads, whoever is killed meanwhile; what hangs is stopped; nothing is left behind."""
+"""Worker processes: results are those of threads although workers are killed; hanging calls are stopped; no process is left."""
 
 import importlib
 import os
@@ -20,7 +20,7 @@ PROCESSES = ("executor.name=processes", "executor.workers=2")
 
 
 class Told:
-    """Hears what was diagnosed."""
+    """Collects the diagnoses."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -72,7 +72,7 @@ def test_snapshots_outlive_their_worker(mortals: Any) -> None:
                 assert [episode.step(text) for text in texts[len(mark.texts) :]] and episode.score() == 1.0
             del early, later, mark
             episode.snapshot()
-            assert episode._dropped, "its worker is told to forget them with the next one"
+            assert episode._dropped, "the next snapshot makes its worker drop them"
 
 
 def test_the_environment_keeps_its_contract_on_workers(mortals: Any) -> None:
@@ -107,7 +107,7 @@ def test_an_episode_that_kills_every_worker_is_a_fault_after_the_bound(mortals: 
             assert [again.step(text) for text in texts] and again.score() == 1.0
 
 
-def test_what_the_environment_raises_reads_the_same_as_in_this_process(mortals: Any) -> None:
+def test_the_environments_error_has_the_same_text_as_in_this_process(mortals: Any) -> None:
     with mortals.environment(*PROCESSES) as environment, environment.open(environment.tasks("train")[0]) as episode:
         with pytest.raises(Exception, match=r"^no such shelf") as raised:
             episode.step("raise")

@@ -1,4 +1,4 @@
-"""Ray actors: a cluster on this machine that begins and ends with the run, actors killed in mid-episode, and what the user can mend."""
+"""Ray actors: a cluster on this machine that begins and ends with the run, actors killed in mid-episode, and errors of the user."""
 
 import importlib.util
 import json
@@ -36,14 +36,14 @@ print(json.dumps(mortals.run(folder / "ray", *sets, f"environment.markers={marke
 
 
 def run_both(tmp_path: Path, markers: str, address: str = "") -> int:
-    """A run with threads and one with actors, in a process of its own: Ray changes the one that it is in. Its worker faults."""
+    """Run with threads and with actors in a separate process, because Ray changes its process; return the worker faults."""
     here = Path(__file__).parent
     command = [sys.executable, "-W", "ignore", "-c", SCRIPT, str(tmp_path / "modules"), str(here), str(tmp_path), markers, address]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         try:
             out, err = process.communicate(timeout=150)
         finally:
-            # What is left of it ends here; the test then fails on its exit status or its output.
+            # The remaining processes end here; the test then fails on its exit status or its output.
             with_left = [pid for pid in session(process.pid) if pid != process.pid]
             for pid in with_left:
                 os.kill(pid, signal.SIGKILL)
@@ -80,7 +80,7 @@ def test_an_address_without_a_cluster_is_the_users_error(address: str) -> None:
     assert f"no Ray cluster at executor.address='{address}'" in done.stderr and "ray start --head" in done.stderr
 
 
-def test_without_ray_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ray_the_error_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     registry = load_plugins()
     before = signal.getsignal(signal.SIGTERM)

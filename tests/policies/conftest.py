@@ -1,4 +1,4 @@
-"""Makes `tiny_llama` importable: tests are no package."""
+"""Makes `tiny_llama` importable, because the tests are not a package."""
 
 import importlib.util
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Chat templates: suffixes must be what the template itself would have rendered."""
+"""Suffixes must equal the text that the chat template renders."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The token loop against plain forward passes, and what it must leave alone."""
+"""The token loop gives the results of plain forward passes, and has no side effects."""
 
 import random
 from pathlib import Path
@@ -36,7 +36,7 @@ def talk(policy: TransformersPolicy, tiny: Any, seed: int, count: int = 12, turn
 
 
 def largest_gap(model: Any, conversations: list[Any]) -> float:
-    """Between the sampled log-probabilities and those of one plain pass over each whole conversation."""
+    """The largest difference between the sampled log-probabilities and those of one plain pass over each whole conversation."""
     gaps: list[float] = []
     for conversation in conversations:
         tokens = conversation.tokens
@@ -186,7 +186,7 @@ def test_training_mode_comes_back(tiny: Any) -> None:
     assert not any(p.grad is not None for p in model.parameters())
 
 
-def test_models_that_would_go_wrong_are_refused(tiny: Any) -> None:
+def test_models_that_would_be_sampled_wrongly_are_refused(tiny: Any) -> None:
     from transformers import BloomConfig, BloomForCausalLM, MistralConfig, MistralForCausalLM
 
     vocabulary = 7 + len(tiny.WORDS)
@@ -195,12 +195,12 @@ def test_models_that_would_go_wrong_are_refused(tiny: Any) -> None:
     narrow = TransformersPolicy.of(MistralForCausalLM(mistral), tiny.tokenizer(), TransformersOptions())
     with pytest.raises(UserError, match=r"last 8 tokens only: set policy\.max_context"):
         _ = narrow.engine
-    bloom = BloomForCausalLM(BloomConfig(**sizes, n_layer=1))  # its positions are read off a two-dimensional mask
+    bloom = BloomForCausalLM(BloomConfig(**sizes, n_layer=1))  # Bloom computes positions from a two-dimensional mask
     with pytest.raises(UserError, match="BloomForCausalLM"):
         _ = TransformersPolicy.of(bloom, tiny.tokenizer(), TransformersOptions()).engine
 
 
-def test_spoilt_weights_are_named(tiny: Any) -> None:
+def test_damaged_weights_are_named(tiny: Any) -> None:
     model = tiny.model()
     policy = TransformersPolicy.of(model, tiny.tokenizer(), TransformersOptions())
     conversations = talk(policy, tiny, 0, count=3, turns=1, stay=1.0)
@@ -212,7 +212,7 @@ def test_spoilt_weights_are_named(tiny: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_weights_that_are_not_finite_from_the_beginning_are_no_matter_of_the_architecture(tiny: Any, tmp_path: Path, value: float) -> None:
+def test_weights_that_are_not_finite_from_the_beginning_are_not_blamed_on_the_architecture(tiny: Any, tmp_path: Path, value: float) -> None:
     model = tiny.model()
     with torch.no_grad():
         model.model.norm.weight.fill_(value)
@@ -275,7 +275,7 @@ def test_texts_in_passes_of_like_length_are_sampled_as_in_one(tiny: Any, attenti
     assert largest_gap(model, conversations) < 1e-4
 
 
-def test_each_text_is_told_when_it_has_ended(tiny: Any) -> None:
+def test_each_text_is_reported_when_it_is_complete(tiny: Any) -> None:
     policy = TransformersPolicy.of(tiny.model(), tiny.tokenizer(), TransformersOptions(max_context=60))
     conversations = [policy.begin(TASK, [{"role": "user", "content": f"w{n}"}], None, n) for n in range(12)]
     conversations.append(policy.begin(TASK, [{"role": "user", "content": " ".join(["w2"] * 70)}], None, 12))

@@ -44,7 +44,7 @@ def test_a_folder_in_a_package(tiny: Any, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("name", ["./nowhere", "/nowhere/at/all", "a/b/c", "~/nowhere-7041/x", "pkg:", "with space"])
-def test_names_that_lead_nowhere(name: str) -> None:
+def test_names_without_a_model(name: str) -> None:
     with pytest.raises(UserError) as caught:
         locate(name)
     assert repr(name) in one_line(caught)

@@ -9,7 +9,7 @@ from coevolve.plugins.policies.scripted import Scripted, ScriptedOptions
 
 
 class Written:
-    """As much of an environment as the policy may use."""
+    """The part of an environment that the policy uses."""
 
     def script(self, actions: Any) -> tuple[str, ...]:
         return tuple(f"do {action.name}" for action in actions)
@@ -35,7 +35,7 @@ def test_texts_are_cycled_in_every_conversation() -> None:
     assert policy.complete([b], Sampling()) == ["x"]
 
 
-def test_what_is_missing_is_said() -> None:
+def test_missing_settings_are_named() -> None:
     with pytest.raises(UserError, match="needs bind"):
         Scripted(ScriptedOptions()).begin(Task("t", "none", "q"), [], None, 0)
     with pytest.raises(UserError, match="did you mean 'solution'"):

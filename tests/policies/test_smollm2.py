@@ -1,4 +1,4 @@
-"""The converter, on a GGUF file of a few kilobytes; and where the real file comes from."""
+"""The converter, on a GGUF file of a few kilobytes, and the source of the real file."""
 
 import hashlib
 import subprocess
@@ -68,7 +68,7 @@ def test_a_converted_model_is_whole_and_trainable(small_gguf: Path, tmp_path: Pa
     assert tokenizer.eos_token == tokenizer.pad_token == "<|im_end|>" and policy.eos == frozenset([tokenizer.eos_token_id])
     assert tokenizer.padding_side == "left" and tokenizer.chat_template == TEMPLATE
     assert not hasattr(policy.model.config, "quantization_config")
-    policy.model.save_pretrained(tmp_path / "again")  # a quantised model would refuse
+    policy.model.save_pretrained(tmp_path / "again")  # this raises for a quantised model
     assert (tmp_path / "again" / "model.safetensors").stat().st_size == (folder / "model.safetensors").stat().st_size
     conversation = policy.begin(Task("t", "none", "q"), [{"role": "user", "content": "hi"}], None, 0)
     assert policy.complete([conversation], Sampling(1.0, 5, 0))[0] is not None

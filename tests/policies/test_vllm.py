@@ -1,4 +1,4 @@
-"""Policy "vllm" with vLLM itself: what it samples, after updates too, is what transformers computes."""
+"""Policy "vllm" with vLLM itself: its samples agree with transformers, also after updates."""
 
 import importlib.util
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ HERE = importlib.util.find_spec("vllm") is not None
 needs_vllm = pytest.mark.skipif(
     not HERE, reason="vLLM is not installed: benchmarks/vllm_check.sh makes an environment with its CPU build and runs these tests in it"
 )
-# vLLM and what it imports warn about themselves.
+# vLLM and its imports raise warnings.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.slow]
 BOUND = 1e-3
-"""Of the largest |difference| of log-probabilities that is agreement; float32 gives about 1e-5."""
+"""Upper bound on the largest difference of log-probabilities; float32 gives about 1e-5."""
 QUERIES = ("w1 w2 w3", "w4 w5 w6 w7 w8", "w9", "w1 w2 w3")
 
 
@@ -35,7 +35,7 @@ def talks(policy: Any, turns: int, seed: int, temperature: float = 1.0) -> list[
 
 
 def gap(model: Any, made: list[Any]) -> float:
-    """The largest |difference| between the engine's log-probabilities and those of a plain pass."""
+    """The largest absolute difference between the engine's log-probabilities and those of a plain pass."""
     worst = 0.0
     for one in made:
         told = one.tokens
@@ -61,13 +61,13 @@ def started(model_folder: Path) -> VllmPolicy:
 
 @pytest.fixture
 def vllm(started: VllmPolicy) -> Iterator[VllmPolicy]:
-    """With the weights of its files again, whatever the test before did."""
+    """The policy with the weights of its files, whatever the test before did."""
     if HERE:
         started.engine.follow(started.load())
     yield started
 
 
-def test_without_vllm_it_says_what_to_install(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_vllm_the_error_names_what_to_install(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = VllmPolicy(VllmOptions(model=str(model_folder)))
     assert isinstance(policy, HasWeights)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
@@ -145,7 +145,7 @@ def test_adapters_are_merged_into_what_it_gets_and_the_model_stays_as_it_is(vllm
 
 @needs_vllm
 def test_a_head_that_is_not_packed_again_is_stale(vllm: VllmPolicy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Why `pack_head` is there; when this fails, vLLM does it itself."""
+    """The reason for `pack_head`: when this test fails, vLLM packs the head itself."""
     monkeypatch.setattr("coevolve.plugins.policies.vllm_engine.pack_head", lambda model: None)
     model = vllm.load()
     with torch.no_grad():
@@ -155,7 +155,7 @@ def test_a_head_that_is_not_packed_again_is_stale(vllm: VllmPolicy, monkeypatch:
 
 
 class Loop:
-    """Two tasks, two rollouts each, of which the second is always the better one."""
+    """Two tasks with two rollouts each; the second rollout has the better score."""
 
     steps = 3
 

@@ -1,4 +1,4 @@
-"""A random Llama of a few thousand weights and a tokenizer of whole words, made on the spot and saved like a real model."""
+"""A random Llama of a few thousand weights and a tokenizer of whole words, made by the tests and saved like a real model."""
 
 from pathlib import Path
 from typing import Any

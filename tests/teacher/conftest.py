@@ -12,12 +12,12 @@ from coevolve.core.record.teacher_calls import StoreJournal
 
 @pytest.fixture(autouse=True)
 def _on_this_machine(no_proxy: None) -> None:
-    """All of them ask endpoints."""
+    """All these tests send requests to this machine, so no proxy may be set."""
 
 
 @define
 class Opened:
-    """A journal, its store, and what it told the user."""
+    """A journal, its store, and the lines that it printed."""
 
     journal: StoreJournal
     store: Store
@@ -43,5 +43,5 @@ def open_journal(tmp_path: Path) -> Iterator[Callable[..., Opened]]:
 
 @pytest.fixture
 def journal(open_journal: Callable[..., Opened]) -> StoreJournal:
-    """A journal of a run of its own."""
+    """A journal of a new run."""
     return open_journal().journal

@@ -1,4 +1,4 @@
-"""Malformed replies of distinct kinds, as data: good candidates are planted in each, and what must come of it is known exactly."""
+"""Malformed replies of distinct kinds, as data. Good candidates are planted in each, so the expected result is known exactly."""
 
 import json
 from collections.abc import Iterator
@@ -388,7 +388,7 @@ NOTHING: dict[str, tuple[str, str]] = {
 
 
 def families() -> dict[str, list[Malformed]]:
-    """All replies, by what is wrong with them."""
+    """All replies, by the kind of their fault."""
     found: dict[str, list[Malformed]] = {
         "whole candidates in odd surroundings": [Malformed(name, text, WANTED) for name, text in whole()],
         "a bad candidate between two good ones": [],

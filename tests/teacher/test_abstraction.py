@@ -1,4 +1,4 @@
-"""From what a teacher wants to a task, on the desk and on BFCL: only by execution, with a reason for whatever comes to nothing."""
+"""From a candidate to a task, on the desk and on BFCL: only by execution, and with a reason for each refusal."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -53,7 +53,7 @@ def refused(*arguments: Any) -> str:
 
 
 def chain(desk: Desk) -> Task:
-    """A seed task whose solution hands a value from one call to another."""
+    """A seed task whose solution passes a value from one call to another."""
     return next(task for task in desk.tasks("train") if len([a for a in task.solution if a.name != "done"]) >= 3)
 
 
@@ -78,7 +78,7 @@ def test_numbers_of_explored_steps_become_a_task_on_the_desk(desk: Desk) -> None
     assert score(desk, task) >= SUCCESS > score(desk, task, task.solution[-1:])
 
 
-def test_the_environment_words_the_request_and_the_intent_where_it_is_to(desk: Desk) -> None:
+def test_the_environment_writes_the_request_and_the_intent_where_the_option_is_set(desk: Desk) -> None:
     start = chain(desk)
     explored = explore(desk, start, calls(start))
     task = realise(Candidate("", "", tuple(range(1, len(explored) + 1))), start, explored, desk, "t", ORIGIN, "environment")
@@ -86,7 +86,7 @@ def test_the_environment_words_the_request_and_the_intent_where_it_is_to(desk: D
     assert len(task.query) > 20 and task.intent == start.intent and task.intent
 
 
-def test_calls_that_are_spelt_out_need_no_exploration(desk: Desk) -> None:
+def test_calls_that_are_written_out_need_no_exploration(desk: Desk) -> None:
     start = chain(desk)
     spelt = tuple(Call(action.name, action.arguments) for action in calls(start))
     task = realise(Candidate("", "Do it.", spelt), start, [], desk, "t", ORIGIN)
@@ -120,7 +120,7 @@ def bad_desk() -> list[tuple[str, Any, str]]:
 
 
 @pytest.mark.parametrize(("name", "part", "reason"), bad_desk(), ids=[one[0] for one in bad_desk()])
-def test_what_comes_to_nothing_says_why(desk: Desk, name: str, part: Any, reason: str) -> None:
+def test_a_refused_candidate_has_a_reason(desk: Desk, name: str, part: Any, reason: str) -> None:
     start = chain(desk)
     explored = [*explore(desk, start, calls(start)[:1]), Step(Action("mail.sender", {"thread": "x"}), "error: no", None, "no")]
     got = refused(Candidate("", "Do it.", (1, part)), start, explored, desk, "t", ORIGIN)
@@ -128,11 +128,11 @@ def test_what_comes_to_nothing_says_why(desk: Desk, name: str, part: Any, reason
 
 
 def taking(desk: Desk) -> Tool:
-    """A tool that takes a text which only the world can judge."""
+    """A tool with a text argument that only the environment can check."""
     return next(tool for tool in desk.describe().tools if any("enum" not in p for p in tool.parameters["properties"].values()))
 
 
-def test_a_call_that_fails_in_a_fresh_episode_is_told(desk: Desk) -> None:
+def test_a_call_that_fails_in_a_fresh_episode_is_refused(desk: Desk) -> None:
     tool = taking(desk)
     properties = tool.parameters["properties"]
     given = {name: inner["enum"][0] if "enum" in inner else "nonsense" for name, inner in properties.items()}
@@ -152,13 +152,13 @@ def test_what_worked_only_after_other_calls_fails_alone(desk: Desk) -> None:
     assert calls(task) == calls(start)
 
 
-def test_more_calls_than_an_episode_has_are_told(desk: Desk) -> None:
+def test_more_calls_than_an_episode_has_are_refused(desk: Desk) -> None:
     call = Call("calendar.meeting_date", {"meeting": "board", "as": "iso"})
     got = refused(Candidate("", "Do it.", (call,) * 12), chain(desk), [], desk, "t", ORIGIN)
     assert got.startswith("call_failed") and "too_many_calls" in got
 
 
-def test_what_the_environment_cannot_compose_is_told(desk: Desk) -> None:
+def test_a_task_that_the_environment_cannot_compose_is_refused(desk: Desk) -> None:
     action = next(a for task in desk.tasks("train") for a in calls(task) if "as" not in a.arguments)
     start = next(task for task in desk.tasks("train") if action in task.solution)
     before = tuple(Call(a.name, a.arguments) for a in calls(start)[: calls(start).index(action) + 1])
@@ -167,7 +167,7 @@ def test_what_the_environment_cannot_compose_is_told(desk: Desk) -> None:
 
 
 class Broken:
-    """An environment that works until it is asked to open a task."""
+    """An environment that fails when it opens a task."""
 
     def __init__(self, desk: Desk) -> None:
         self.describe = desk.describe
@@ -176,7 +176,7 @@ class Broken:
         raise InfrastructureFault("environment failed in open: OSError: gone\nfor good")
 
 
-def test_an_environment_that_fails_is_a_reason_and_no_exception(desk: Desk) -> None:
+def test_an_environment_that_fails_is_a_reason_and_not_an_exception(desk: Desk) -> None:
     call = Call("calendar.meeting_date", {"meeting": "board", "as": "iso"})
     got = refused(Candidate("", "Do it.", (call,)), chain(desk), [], Broken(desk), "t", ORIGIN)
     assert got == "environment_error: environment failed in open: OSError: gone for good"
@@ -231,7 +231,7 @@ def fails(candidate: Candidate, start: Task, environment: Environment) -> bool:
 
 
 def test_turns_on_bfcl_are_carried_out_in_one_world(bfcl: Bfcl) -> None:
-    """A later turn's call needs what an earlier turn did; alone it fails."""
+    """A later turn's call needs the effect of an earlier turn; alone it fails."""
     start = next(task for task in bfcl.tasks("train") if len(turns_of(task)) > 1 and fails(candidate_of(turns_of(task)[1:]), task, bfcl))
     assert isinstance(realise(candidate_of(turns_of(start)), start, [], bfcl, "t", ORIGIN), Task)
     assert refused(candidate_of(turns_of(start)[1:]), start, [], bfcl, "t", ORIGIN).startswith("call_failed")
@@ -251,14 +251,14 @@ def test_types_are_taken_strictly_on_bfcl(bfcl: Bfcl) -> None:
 
 
 def test_nearly_all_calls_of_the_benchmark_fit_their_own_schemas(bfcl: Bfcl) -> None:
-    """The check refuses what is wrong, not what is right: only one document contradicts its ground truths."""
+    """The check accepts right calls: only one document contradicts its ground truths."""
     tools = {tool.name: tool for tool in bfcl.describe().tools}
     actions = [action for split in bfcl.splits() for task in bfcl.tasks(split) for action in task.solution]
     assert {misfit(tools[a.name], a.arguments) for a in actions} == {"", "close_ticket.ticket_id: 'ticket_001' is not of type 'integer'"}
 
 
 def misfit(tool: Tool, arguments: Any) -> str:
-    """Why the arguments do not fit; "" where they do."""
+    """The reason why the arguments do not fit; "" where they fit."""
     try:
         checked_arguments(tool, arguments)
     except Refusal as refusal:
@@ -281,7 +281,7 @@ TOOL = Tool(
 )
 
 
-def test_nulls_stand_for_what_is_left_out_where_null_is_no_value() -> None:
+def test_nulls_mean_omitted_arguments_where_null_is_not_a_value() -> None:
     assert checked_arguments(TOOL, {"a": "x", "b": None, "c": None}) == {"a": "x", "b": None}
     assert checked_arguments(TOOL, {"a": "x", "c": {"d": None}}) == {"a": "x", "c": {}}
     assert misfit(TOOL, {"a": None}) == "t.a: None is not of type 'string'"

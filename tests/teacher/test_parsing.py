@@ -1,4 +1,4 @@
-"""Reading replies: every good candidate is kept, no bad one passes, nothing raises, and nothing is read that was not written."""
+"""Reading replies: every good candidate is kept, every bad one is refused, nothing raises, and nothing is invented."""
 
 import importlib.util
 import json
@@ -36,7 +36,7 @@ def test_there_are_many_kinds_and_all_differ() -> None:
 
 
 def misread(reply: Any) -> str | None:
-    """What was read wrongly in a reply; None where all is right."""
+    """The error in what was read from a reply; None where all is right."""
     good, bad = read_candidates(reply.text)
     reasons = tuple(refusal.reason for refusal in bad)
     if tuple(good) == reply.good and reasons == reply.bad:
@@ -53,12 +53,12 @@ READING = {"unreadable", "none", "cut_off", "broken_json", "not_an_object", "no_
 READING |= {"repeated", "too_many"}
 
 
-def test_every_reason_of_reading_is_seen() -> None:
+def test_every_reason_of_reading_occurs() -> None:
     assert {code for reply in REPLIES for code in reply.bad} == READING - {"too_many"}
 
 
 def test_a_candidate_is_whole_at_no_place_that_a_reply_can_be_cut_at() -> None:
-    """Cut anywhere, a reply gives the candidates that it holds whole, and no other."""
+    """A reply that is cut anywhere gives its whole candidates and no others."""
     ends = [malformed.WHOLE.index(text) + len(text) for text in malformed.TEXTS]
     for at in range(len(malformed.WHOLE)):
         good, bad = read_candidates(malformed.WHOLE[:at])
@@ -80,7 +80,7 @@ def test_many_bad_ones_are_counted_in_one_line() -> None:
     assert str(bad[-1]) == f"too_many: {1000 - MAX_CANDIDATES} more refused candidates"
 
 
-def test_a_giant_reply_is_looked_at_up_to_a_bound() -> None:
+def test_a_giant_reply_is_read_up_to_a_bound() -> None:
     first, last = json.dumps({"query": "first", "solution": [1]}), json.dumps({"query": "last", "solution": [1]})
     good, _ = read_candidates(first + " " * MAX_CHARS + last)
     assert [one.query for one in good] == ["first"]
@@ -93,11 +93,11 @@ def test_a_giant_reply_is_looked_at_up_to_a_bound() -> None:
 def test_replies_made_to_waste_time_take_a_bounded_time(part: str) -> None:
     before = time.process_time()
     read_candidates(part * (MAX_CHARS // len(part)))
-    # A bound on the work, a hundred times what it takes; without one these take minutes.
+    # The limit is a hundred times the usual time; without a bound on the work these replies take minutes.
     assert time.process_time() - before < 30
 
 
-def test_where_the_environment_words_the_request_none_is_needed() -> None:
+def test_where_the_environment_writes_the_request_none_is_needed() -> None:
     text = '{"candidates": [{"intent": "a", "solution": [1]}, {"solution": [2]}, {"query": "b", "solution": [3]}]}'
     good, bad = read_candidates(text, "environment")
     assert good == [Candidate("a", "", (1,)), Candidate("", "b", (3,))]
@@ -141,7 +141,7 @@ def _wanted(raw: dict[str, Any]) -> Candidate:
 
 
 def _bones(wanted: Candidate) -> Any:
-    """A candidate without the signs that a mutation puts into or takes out of a string, which nobody can tell from the string's own."""
+    """A candidate without the characters that a mutation adds or removes: in a string they look like its own."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, str):
@@ -153,13 +153,13 @@ def _bones(wanted: Candidate) -> Any:
     def part(one: int | Call) -> Any:
         return one if isinstance(one, int) else (plain(one.tool), plain(dict(one.arguments)))
 
-    # The intent is left out, for a candidate may do without: a key that is damaged takes no more than that with it.
+    # The intent is left out of the comparison, because it is optional: damage to its key loses only the intent.
     return plain(wanted.query), [part(one) for one in wanted.solution], len(wanted.turns)
 
 
 @settings(max_examples=100, deadline=None)
 @given(_CANDIDATES)
-def test_what_is_written_well_is_read_as_it_is(raws: list[dict[str, Any]]) -> None:
+def test_a_well_formed_reply_is_read_as_it_is(raws: list[dict[str, Any]]) -> None:
     for text in (json.dumps({"candidates": raws}), repr(raws), "\n".join(json.dumps(raw, ensure_ascii=False) for raw in raws)):
         good, bad = read_candidates(text)
         assert good == [_wanted(raw) for raw in raws]
@@ -171,7 +171,7 @@ def test_what_is_written_well_is_read_as_it_is(raws: list[dict[str, Any]]) -> No
 def test_a_damaged_reply_yields_no_candidate_that_was_not_written(raws: list[dict[str, Any]], edits: list[Any], end: int) -> None:
     text = json.dumps({"candidates": raws}, ensure_ascii=False)
     for kind, at, sign in edits:
-        # Only signs of structure go or come: a changed letter, or two numbers that became one, are what the reply then says.
+        # Mutations add or remove only structural characters: a changed letter, or two joined numbers, would be valid content.
         at %= len(text) + 1
         if kind == "insert":
             text = text[:at] + sign + text[at:]
@@ -220,7 +220,7 @@ def test_a_step_is_read_in_many_shapes(text: str) -> None:
     "text", ["stop", " STOP. ", "```\nstop\n```", '{"action": "stop"}', '{"tool": "Stop"}', '{"tool": null}', '{"stop": true}',
              '{"thought": "", "action": {"tool": "stop", "arguments": {}}}']
 )  # fmt: skip
-def test_a_wish_to_stop_is_read_in_many_shapes(text: str) -> None:
+def test_the_end_of_a_round_is_read_in_many_shapes(text: str) -> None:
     assert read_step(text) == NextStep("", None, {})
 
 
@@ -232,7 +232,7 @@ def test_a_wish_to_stop_is_read_in_many_shapes(text: str) -> None:
         '{"action": {"tool": "a", "arguments": {"x": 1', '{"tool": "a", "payload": {"x": 1}}',
     ],
 )  # fmt: skip
-def test_what_is_no_step_is_none(text: str) -> None:
+def test_a_reply_without_a_step_is_none(text: str) -> None:
     assert read_step(text) is None
 
 

@@ -1,4 +1,4 @@
-"""What a teacher is shown: bounded, the telling parts kept, and every cut said."""
+"""Prompts are bounded: the important parts are kept, and a note marks every cut."""
 
 import re
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ def run(*names: str, score: float = 1.0, iteration: int = 1, index: int = 0, pat
 
 @settings(deadline=None)
 @given(st.text(max_size=300), st.integers(0, 200))
-def test_a_cut_text_keeps_its_ends_and_says_how_much_is_missing(text: str, chars: int) -> None:
+def test_a_cut_text_keeps_its_ends_and_states_how_much_is_missing(text: str, chars: int) -> None:
     shown = cut(text, chars)
     assert len(shown) <= chars
     if len(text) <= chars:
@@ -60,7 +60,7 @@ def test_of_a_long_trajectory_the_ends_and_the_focus_stay_and_the_rest_is_counte
         assert {1, len(explored)} <= set(numbers)
 
 
-def test_the_first_failed_call_is_what_matters_unless_told_otherwise() -> None:
+def test_the_first_failed_call_is_the_focus_by_default() -> None:
     explored = [step("tool", "x" * 200, "broken" if index == 20 else None) for index in range(40)]
     shown = steps(explored, 900)
     assert "21. tool {} -> FAILED: broken" in shown
@@ -68,7 +68,7 @@ def test_the_first_failed_call_is_what_matters_unless_told_otherwise() -> None:
     assert re.search(r"\[calls \d+ to 20 left out: \d+ in all, 0 of them failed\]|\n20\. tool", shown)
 
 
-def test_steps_that_fit_are_shown_whole() -> None:
+def test_steps_that_fit_are_rendered_whole() -> None:
     assert steps([step("a", "one", x="1"), step("b", "", "no\nsuch thing")], 500) == (
         '1. a {"x": "1"} -> one\n2. b {} -> FAILED: no such thing'
     )
@@ -100,7 +100,7 @@ def test_relevant_tools_come_first_then_their_groups() -> None:
     assert relevant(TOOLS, ["mail.find"], 0) == []
 
 
-def test_tools_say_how_many_are_not_shown() -> None:
+def test_the_tools_that_do_not_fit_are_counted() -> None:
     shown = tools(TOOLS, ["music.drop"], 2, 1000).splitlines()
     assert shown == ["music.drop(who?: string): drop of music", "music.find(who?: string): find of music", "[7 of 9 tools are not shown]"]
     assert "not shown" not in tools(TOOLS, [], 9, 1000)
@@ -120,7 +120,7 @@ def boundary() -> Signal:
     return Signal("boundary", "t", 5, 1.0, {"scores": [1.0, 0.0], "successes": 1, "rollouts": 2})
 
 
-def test_a_boundary_shows_success_and_failure_and_where_they_part() -> None:
+def test_a_boundary_has_success_failure_and_their_first_difference() -> None:
     good, bad = run("a", "b", "c", iteration=5), run("a", "b", "d!", score=0.0, iteration=5, index=1)
     other = run("x", score=0.0, iteration=5, index=2)
     old = run("old", iteration=3)
@@ -135,7 +135,7 @@ def test_a_boundary_shows_success_and_failure_and_where_they_part() -> None:
     assert parting(good.steps, bad.steps) == 2
 
 
-def test_where_long_attempts_part_is_never_cut_away() -> None:
+def test_the_first_difference_of_long_attempts_is_never_cut() -> None:
     same = [f"same{n}" for n in range(60)]
     good, bad = run(*same, "right", *same, iteration=5), run(*same, "wrong!", *same, score=0.0, iteration=5, index=1)
     shown = evidence(boundary(), [attrs.evolve(make_group("t", iteration=5), trajectories=(good, bad))], [], 2000)
@@ -143,7 +143,7 @@ def test_where_long_attempts_part_is_never_cut_away() -> None:
     assert "61. right" in shown and "61. wrong" in shown and "left out:" in shown
 
 
-def test_forgetting_shows_the_earlier_success_or_says_that_it_is_not_at_hand() -> None:
+def test_forgetting_has_the_earlier_success_or_a_note_that_it_is_missing() -> None:
     signal = Signal("forgetting", "t", 9, 1.0, {"recent": [1.0, 0.5], "now": 0.0})
     now = attrs.evolve(make_group("t", iteration=9), trajectories=(run("b!", score=0.0, iteration=9),))
     before = attrs.evolve(make_group("t", iteration=4), trajectories=(run("good", iteration=4), run("bad", score=0.0, iteration=4)))
@@ -156,7 +156,7 @@ def test_forgetting_shows_the_earlier_success_or_says_that_it_is_not_at_hand() -
     assert "The earlier success itself is not at hand." in alone and "1. b" in alone
 
 
-def test_rare_shows_the_pattern_and_its_neighbours() -> None:
+def test_rare_has_the_pattern_and_its_neighbours() -> None:
     signal = Signal("rare", "t", 9, 0.5, {"counts": {"a>b": 1}, "observations": 900})
     own = attrs.evolve(
         make_group("t", iteration=9),
@@ -174,7 +174,7 @@ def test_rare_shows_the_pattern_and_its_neighbours() -> None:
     assert "Do far." not in shown and "Do none." not in shown
 
 
-def test_infrastructure_faults_are_no_evidence() -> None:
+def test_infrastructure_faults_are_not_evidence() -> None:
     broken = attrs.evolve(make_group("t", [None], iteration=5, steps=[step("hidden")]))
     assert "hidden" not in evidence(boundary(), [broken], [], 1000)
     assert evidence(None, [broken], [], 1000) == "No attempt is at hand."

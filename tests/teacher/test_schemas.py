@@ -1,4 +1,4 @@
-"""The schemas are what strict endpoints take, and what they allow is what the parser reads."""
+"""Strict endpoints accept the schemas, and the parser reads every reply that the schemas allow."""
 
 import json
 import re
@@ -72,7 +72,7 @@ def test_schemas_of_all_tools_are_strict(name: str, all_tools: dict[str, tuple[T
 @pytest.mark.slow
 @pytest.mark.nightly
 def test_a_real_server_takes_them(real_server: str, all_tools: dict[str, tuple[Tool, ...]]) -> None:
-    """It answers, and what it writes fits as far as it goes; a schema that it cannot turn into a grammar would be an error."""
+    """It answers, and its text fits the schema up to its end; a schema that it cannot convert to a grammar would be an error."""
     for name, tools in all_tools.items():
         for schema in (schemas.step(tools[:40]), schemas.candidates(tools[:40], 12, 3, turns=True)):
             asked = {
@@ -87,8 +87,8 @@ def test_a_real_server_takes_them(real_server: str, all_tools: dict[str, tuple[T
             assert re.match(r'\{\s*("(thought|candidates)"|\Z)', written), (name, written)
 
 
-def test_nothing_to_make_a_solution_of_is_an_error() -> None:
-    with pytest.raises(ValueError, match="neither"):
+def test_a_schema_without_steps_and_tools_is_an_error() -> None:
+    with pytest.raises(ValueError, match="at least one step or tool"):
         schemas.candidates((), 0, 3)
 
 

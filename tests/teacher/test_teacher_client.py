@@ -1,4 +1,4 @@
-"""TeacherClient over real sockets: what is recorded, recalled by a resume, replayed."""
+"""TeacherClient over real sockets: record, resume and replay."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from coevolve.synthesizers.teacher.options import TeacherOptions
 from coevolve.synthesizers.teacher.teacher_client import TeacherClient
 
 
-def test_a_reply_is_recorded_with_what_was_asked_and_what_it_cost(rude: Any, open_journal: Callable[..., Any]) -> None:
+def test_a_reply_is_recorded_with_its_request_and_its_cost(rude: Any, open_journal: Callable[..., Any]) -> None:
     opened = open_journal()
     rude.answer = lambda request: rude.Reply("fine", usage={"prompt_tokens": 1000, "completion_tokens": 500, "total_tokens": 1500})
     options = made(rude, input_price=2.0, output_price=4.0)
@@ -29,7 +29,7 @@ def test_a_reply_is_recorded_with_what_was_asked_and_what_it_cost(rude: Any, ope
     assert not opened.told
 
 
-def test_what_was_answered_is_not_asked_again_on_a_resume(rude: Any, open_journal: Callable[..., Any]) -> None:
+def test_an_answered_request_is_not_sent_again_on_a_resume(rude: Any, open_journal: Callable[..., Any]) -> None:
     rude.script("one", "two")
     assert one(TeacherClient(made(rude), open_journal().journal, None)) == "one"
     resumed = open_journal()

@@ -1,4 +1,4 @@
-"""What may be spent, and how much at once."""
+"""Budgets and the number of concurrent calls."""
 
 import asyncio
 import threading
@@ -14,7 +14,7 @@ from coevolve.synthesizers.teacher.faults import BudgetSpent
 from coevolve.synthesizers.teacher.teacher_client import ESTIMATED, TeacherClient
 
 
-def test_a_budget_of_calls_is_never_passed_under_concurrency_nor_by_a_resume(rude: Any, open_journal: Callable[..., Any]) -> None:
+def test_a_budget_of_calls_holds_under_concurrency_and_after_a_resume(rude: Any, open_journal: Callable[..., Any]) -> None:
     options = made(rude, budget="7calls", concurrency=8)
     opened = open_journal()
     found = ask(TeacherClient(options, opened.journal, None), *[f"1/explore/{n}" for n in range(20)])
@@ -46,7 +46,7 @@ def test_the_calls_of_an_evolution_have_a_cap_of_their_own(rude: Any, journal: S
 def test_tokens_and_cost_are_reserved_at_most_and_settled_to_the_usage(
     rude: Any, journal: StoreJournal, budget: str, prices: dict[str, float]
 ) -> None:
-    """Each call is held at a little over 1,024 tokens and takes 510 (0.51 of cost): two may be on their way, four or five fit in all."""
+    """Each call reserves a little over 1,024 tokens and uses 510 (0.51 of cost): two may run at once, four or five fit in all."""
     rude.answer = lambda request: rude.Reply("x", usage={"prompt_tokens": 10, "completion_tokens": 500})
     found = ask(TeacherClient(made(rude, budget=budget, concurrency=8, **prices), journal, None), *[f"1/a/{n}" for n in range(8)])
     assert [type(one) for one in found].count(str) == 4 == len(rude.requests)
@@ -66,7 +66,7 @@ def test_no_more_calls_run_at_once_than_allowed(rude: Any, journal: StoreJournal
     assert rude.most_at_once == 3
 
 
-def test_a_call_that_is_cancelled_was_made(rude: Any, journal: StoreJournal) -> None:
+def test_a_cancelled_call_counts(rude: Any, journal: StoreJournal) -> None:
     gate = threading.Event()
     rude.answer = lambda request: rude.Reply("late", wait=gate)
     client = TeacherClient(made(rude, budget="1calls"), journal, None)
@@ -87,7 +87,7 @@ def test_a_call_that_is_cancelled_was_made(rude: Any, journal: StoreJournal) -> 
 
 
 @pytest.mark.parametrize("usage", [None, {}, [], "many", {"prompt_tokens": -1, "completion_tokens": 1}, {"prompt_tokens": 1e30}])
-def test_usage_that_is_not_told_is_estimated_and_that_is_said(rude: Any, open_journal: Callable[..., Any], usage: Any) -> None:
+def test_usage_that_is_not_reported_is_estimated_and_the_user_is_warned(rude: Any, open_journal: Callable[..., Any], usage: Any) -> None:
     opened = open_journal()
     rude.answer = lambda request: rude.Reply("x" * 30, usage=usage)
     ask(TeacherClient(made(rude), opened.journal, None), "1/a/0", "1/a/1")

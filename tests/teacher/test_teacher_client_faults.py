@@ -1,4 +1,4 @@
-"""Answers that are none: tried again where that may help, given up after the last attempt."""
+"""Failed requests: retried where that may help, and reported after the last attempt."""
 
 import asyncio
 import json
@@ -39,7 +39,7 @@ RUDE: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("kind", RUDE)
-def test_what_may_pass_is_tried_again(rude: Any, journal: StoreJournal, no_waiting: Any, kind: str) -> None:
+def test_temporary_failures_are_retried(rude: Any, journal: StoreJournal, no_waiting: Any, kind: str) -> None:
     settings, reason = RUDE[kind]
     rude.script(rude.Reply(**settings), "at last")
     assert one(TeacherClient(made(rude), journal, None)) == "at last"
@@ -49,7 +49,7 @@ def test_what_may_pass_is_tried_again(rude: Any, journal: StoreJournal, no_waiti
 
 
 @pytest.mark.parametrize("kind", RUDE)
-def test_what_does_not_pass_is_given_up_after_the_last_attempt(rude: Any, journal: StoreJournal, no_waiting: Any, kind: str) -> None:
+def test_lasting_failures_end_after_the_last_attempt(rude: Any, journal: StoreJournal, no_waiting: Any, kind: str) -> None:
     settings, reason = RUDE[kind]
     rude.script(rude.Reply(**settings))
     with pytest.raises(TeacherFault) as caught:
@@ -93,7 +93,7 @@ def test_the_limit_on_tokens_that_leaves_no_text_is_doubled(rude: Any, journal: 
     assert [request["max_tokens"] for request in rude.requests] == [64, 128, 256]
 
 
-def test_a_reply_that_was_cut_off_is_handed_on(rude: Any, journal: StoreJournal) -> None:
+def test_a_reply_that_was_cut_off_is_returned(rude: Any, journal: StoreJournal) -> None:
     rude.answer = lambda request: rude.Reply('[{"a": 1}, {"b"', finish="length")
     assert one(TeacherClient(made(rude), journal, None), max_tokens=77) == '[{"a": 1}, {"b"'
     assert [request["max_tokens"] for request in rude.requests] == [77]
@@ -107,7 +107,7 @@ def test_a_reply_that_was_cut_off_is_handed_on(rude: Any, journal: StoreJournal)
         {"status": 400, "raw": '{"error": {"code": "data_inspection_failed", "message": "inappropriate"}}'},
     ],
 )
-def test_a_refusal_is_not_argued_with_and_does_not_speak_against_the_endpoint(rude: Any, journal: StoreJournal, reply: Any) -> None:
+def test_a_refusal_is_not_retried_and_does_not_count_against_the_endpoint(rude: Any, journal: StoreJournal, reply: Any) -> None:
     rude.answer = lambda request: rude.Reply(**reply)
     found = ask(TeacherClient(made(rude), journal, None), *[f"1/a/{n}" for n in range(5)], schema=SCHEMA)
     assert len(rude.requests) == 5
@@ -129,5 +129,5 @@ def test_parts_of_a_text_are_joined_and_half_characters_replaced(rude: Any, jour
     assert rude.requests[0]["messages"][0]["content"] == "half ?"
 
 
-def test_the_limits_are_what_their_texts_say() -> None:
+def test_the_limits_have_the_documented_values() -> None:
     assert client.LARGEST == 4 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""How the endpoint is asked: it is told to keep to a schema in the form that it understands, and what it does not take is left out."""
+"""The form of requests: schemas in a form that the endpoint accepts, and no fields that it refuses."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -119,7 +119,7 @@ def test_a_real_server_answers_in_every_mode(real_server: str, open_journal: Cal
     if structured != "none":
         try:
             assert set(json.loads(text)) == {"a"}
-        except json.JSONDecodeError:  # a small model may fill the room before it closes the text: then only the end is missing
+        except json.JSONDecodeError:  # a small model may reach the limit before the text ends: then only the end is missing
             assert text.lstrip().startswith("{") and opened.journal.calls()[0].completion_tokens == 60
     (call,) = opened.journal.calls()
     assert call.prompt_tokens > 5 and 0 < call.completion_tokens <= 60 and call.seconds > 0 and not opened.told

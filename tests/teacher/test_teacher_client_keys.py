@@ -1,4 +1,4 @@
-"""The key goes to the endpoint and nowhere else; without one nothing is sent."""
+"""The key is sent to the endpoint and to no other place; without a key nothing is sent."""
 
 import json
 import logging
@@ -32,7 +32,7 @@ def test_a_key_or_model_that_is_not_known_is_one_clear_line(
     assert len(rude.requests) == 1
 
 
-def test_the_key_is_sent_and_nowhere_else(
+def test_the_key_is_sent_to_the_endpoint_and_nowhere_else(
     rude: Any,
     open_journal: Callable[..., Any],
     no_waiting: Any,
@@ -41,7 +41,7 @@ def test_the_key_is_sent_and_nowhere_else(
     capfd: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
-    """Also where a server echoes it in a reply, an error, a header, half an answer."""
+    """Also where a server repeats it in a reply, an error, a header or half an answer."""
     monkeypatch.setenv("MY_KEY", KEY)
     monkeypatch.setenv("OPENAI_ORG_ID", "org-of-another-service")
     for name in ("openai", "httpx2", "httpcore2"):
@@ -85,7 +85,7 @@ def test_a_file_without_a_key_is_one_line_and_nothing_is_sent(
     assert not rude.requests and journal.calls()[0].unsent is Unsent.NO_KEY and said in faults(journal)[0]
 
 
-def test_without_a_key_another_machine_is_not_asked(journal: StoreJournal) -> None:
+def test_without_a_key_no_request_goes_to_another_machine(journal: StoreJournal) -> None:
     options = TeacherOptions()
     line = options_module.missing_key(options)
     assert line is not None and "DASHSCOPE_API_KEY" in line

@@ -1,4 +1,4 @@
-"""The endpoint's pace is kept, and one that stays down is left alone."""
+"""Requests keep the endpoint's rate limit, and an endpoint that stays down gets no more requests."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -110,7 +110,7 @@ def test_a_run_may_stop_instead_and_its_replay_stops_at_the_same_place(
     assert run(open_journal("first").journal) == []  # resumed
 
 
-def test_nobody_listens(rude: Any, journal: StoreJournal, no_waiting: Any) -> None:
+def test_an_address_without_a_server(rude: Any, journal: StoreJournal, no_waiting: Any) -> None:
     options = made(rude, base_url="http://127.0.0.1:9/v1")  # the discard port
     with pytest.raises(TeacherFault, match="the connection failed: ConnectError"):
         one(TeacherClient(options, journal, None))

@@ -37,7 +37,7 @@ def rows(folder: Path, sql: str) -> list[tuple[Any, ...]]:
 
 
 def written(folder: Path) -> dict[str, Any]:
-    """Pool, trajectories and all else that a run came to, the teacher's replies, and the digest of the trained weights."""
+    """A run's pool, trajectories and other results, the teacher's replies, and the digest of the trained weights."""
     found: dict[str, Any] = {table: rows(folder, f"SELECT * FROM {table} ORDER BY 1, 2") for table in TABLES}
     found["calls"] = rows(
         folder, "SELECT key, digest, reply, fault, prompt_tokens, completion_tokens FROM teacher_calls ORDER BY key, number"
@@ -52,7 +52,7 @@ def test_an_evolution_by_a_real_model_and_its_replay_without_one(real_server: st
     out = run(tmp_path / "run", real_server)
     assert "evolution after iteration 2" in out and "held-out success, greedy" in out
     calls = rows(tmp_path / "run", "SELECT purpose, reply, prompt_tokens, completion_tokens FROM teacher_calls WHERE fault IS NULL")
-    # What the model writes hangs on the processor; it is asked to abstract where one of its steps succeeded.
+    # The model's text depends on the processor; abstraction is requested only where one of its steps succeeded.
     purposes, candidates = {call[0] for call in calls}, rows(tmp_path / "run", "SELECT candidate FROM candidates")
     assert {"reflect", "explore"} <= purposes <= {"reflect", "explore", "abstract"}
     assert "abstract" in purposes or not candidates

@@ -35,7 +35,7 @@ STOP: dict[str, Any] = {"tool": "stop", "arguments": {}}
 
 @define
 class Scripted:
-    """Answers by key, from what was written for the test; whatever is missing is a fault."""
+    """Answers by key from the test's replies; a missing reply is a fault."""
 
     options: TeacherOptions
     replies: Mapping[str, str]
@@ -51,7 +51,7 @@ class Scripted:
 
 
 def explored(replies: Mapping[str, Any], left: int | None = None, **options: Any) -> tuple[GuidedExploration, Scripted]:
-    """An exploration carried out to its end, also one that a fault ended."""
+    """An exploration after its end, also one that a fault ended."""
     settings = TeacherOptions(**{"rounds": 1, "steps": 4, "reasks": 1, **options})
     texts = {key: reply if isinstance(reply, str) else json.dumps({"thought": "t", "action": reply}) for key, reply in replies.items()}
     scripted = Scripted(settings, texts)
@@ -109,7 +109,7 @@ def test_explorations_start_at_random_where_no_signal_is_used() -> None:
         assert drawn == assignments(feedback, chosen, random.Random(1)) != assignments(feedback, chosen, random.Random(2))
 
 
-def test_a_failed_call_is_recorded_told_and_taken_back() -> None:
+def test_a_failed_call_is_recorded_reported_and_undone() -> None:
     wrong = {"tool": "stock.add", "arguments": {"code": "C0", "amount": 1}}
     ill = {"tool": "stock.add", "arguments": {"code": 7, "amount": "many"}}
     replies = {
@@ -140,7 +140,7 @@ def test_every_round_begins_where_the_task_begins() -> None:
     assert [m["role"] for m in asked["5/explore/1/3.1"]] == ["system", "user", *["assistant", "user"] * 5]
 
 
-def test_a_tool_that_is_called_twice_alike_is_not_offered_again_in_the_round() -> None:
+def test_a_tool_is_not_offered_again_in_the_round_after_two_equal_calls() -> None:
     replies = {"5/explore/1/1.1": CODE, "5/explore/1/1.2": CODE, "5/explore/1/1.3": STOP}
     _, scripted = explored(replies)
     offers = [
@@ -151,7 +151,7 @@ def test_a_tool_that_is_called_twice_alike_is_not_offered_again_in_the_round() -
     assert "make another one" in scripted.asked[2][1][-1]["content"]
 
 
-def test_an_unreadable_step_is_asked_for_again_and_then_ends_the_round() -> None:
+def test_an_unreadable_step_is_requested_again_and_then_ends_the_round() -> None:
     replies = {"5/explore/1/1.1": "hm", "5/explore/1/1.1/again1": json.dumps({"thought": "t", "action": CODE})}
     replies |= {"5/explore/1/1.2": "hm", "5/explore/1/1.2/again1": "hm"}
     exploration, scripted = explored(replies)
@@ -164,7 +164,7 @@ def test_what_was_explored_before_a_fault_stays() -> None:
     assert len(exploration.steps) == 1 and exploration.ends == [1]
 
 
-def test_an_exploration_keeps_questions_back_for_the_abstraction() -> None:
+def test_an_exploration_reserves_requests_for_the_abstraction() -> None:
     replies = {f"5/explore/1/1.{n}": CODE for n in range(1, 5)}
     exploration, _ = explored(replies, left=4)
     assert len(exploration.steps) == 2 and exploration.questions.left == 2

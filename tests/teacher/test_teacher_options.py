@@ -1,4 +1,4 @@
-"""The teacher's options: what is refused with which line, and the estimate of a dry run."""
+"""The teacher's options: the errors of refused values, and the estimate of a dry run."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ from coevolve.synthesizers.teacher.options import TeacherOptions, call_cap, esti
 
 
 @pytest.mark.parametrize("text", ["200", "calls", "-1calls", "1e999calls", "5 dollars", "1,000calls", "nancalls", "infcost", "١calls" * 2])
-def test_a_budget_that_is_none_is_refused(text: str) -> None:
+def test_an_invalid_budget_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="200calls, 1e6tokens or 5cost"):
         TeacherOptions(budget=text)
 
@@ -53,7 +53,7 @@ def test_the_cap_in_calls() -> None:
         "http://[x/v1",
     ],
 )
-def test_an_address_that_is_none_or_holds_a_secret_is_refused_without_repeating_it(url: str) -> None:
+def test_an_invalid_address_or_one_with_a_secret_is_refused_without_repeating_it(url: str) -> None:
     with pytest.raises(ValueError, match="base_url") as caught:
         TeacherOptions(base_url=url)
     assert "secret" not in str(caught.value)
@@ -75,7 +75,7 @@ def test_a_key_in_the_place_of_its_variable_is_refused_without_repeating_it() ->
         ("http://10.0.0.1/v1", False),
     ],
 )
-def test_what_is_on_this_machine(url: str, local: bool) -> None:
+def test_addresses_on_this_machine(url: str, local: bool) -> None:
     assert is_local(url) is local
 
 
@@ -100,7 +100,7 @@ def test_the_estimate_counts_requests_tokens_and_cost() -> None:
         ({"provider": "policy"}, "of the policy in training"),
     ],
 )
-def test_the_estimate_minds_the_caps(settings: dict[str, Any], said: str) -> None:
+def test_the_estimate_respects_the_caps(settings: dict[str, Any], said: str) -> None:
     assert said in estimate(TeacherOptions(**settings), 2)
 
 

@@ -1,4 +1,4 @@
-"""Whole runs with a teacher: over real sockets, with one that knows the stockroom, politely or not; replayed, resumed, capped."""
+"""Whole runs over real sockets with a teacher that knows the stockroom: reliable or not, replayed, resumed, capped."""
 
 import json
 import re
@@ -30,13 +30,13 @@ Answer = Callable[[dict[str, Any]], Any]
 
 
 def purpose(request: Mapping[str, Any]) -> str:
-    """What a request asks for, as anybody can see who reads it."""
+    """The purpose of a request, from its text."""
     said = next(message["content"] for message in request["messages"] if message["role"] == "user")
     return "reflect" if "Find the weakness" in said else "explore" if "Your first call?" in said else "abstract"
 
 
 def calls_of(query: str) -> list[tuple[str, dict[str, Any]]]:
-    """What a competent teacher tries around a request: chains whose later calls take what earlier ones returned ("<name>")."""
+    """The calls of a competent teacher for a request: chains whose later calls use values that earlier ones returned ("<name>")."""
     item = next((word for word in ITEMS if word in query), None)
     person = next((word for word in PEOPLE if word in query), None)
     if item and len(query) % 2:
@@ -52,7 +52,7 @@ def calls_of(query: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def scholar(request: Mapping[str, Any]) -> str:
-    """A teacher that knows the stockroom, but nothing that is not in the request."""
+    """A teacher that knows the stockroom; its other knowledge comes from the request."""
     talk = request["messages"]
     query = talk[1]["content"].split("begins:\n" if purpose(request) == "abstract" else ":\n", 1)[1].split("\n", 1)[0]
     if purpose(request) == "reflect":
@@ -74,7 +74,7 @@ def scholar(request: Mapping[str, Any]) -> str:
 
 
 class Talking(TabularPolicy):
-    """The table's policy, which can also be asked questions: its own teacher."""
+    """The tabular policy, which also answers a teacher's requests."""
 
     name = "talking"
 
@@ -91,7 +91,7 @@ class Talking(TabularPolicy):
 
 
 class Brittle(Stockroom):
-    """Fails in a call that explorations make and nobody else: writing a single `stock.add`."""
+    """Fails in a call that only explorations make: `script` of a single `stock.add`."""
 
     name = "brittle"
 
@@ -102,7 +102,7 @@ class Brittle(Stockroom):
 
 
 class Parts:
-    """The plugin that brings the testing components, and remembers what the user was told."""
+    """The plugin with the testing components; it collects the lines that a run prints."""
 
     def __init__(self) -> None:
         self.told: list[str] = []
@@ -129,7 +129,7 @@ def registry(parts: Parts | None = None) -> Registry:
 
 
 def run(folder: Path, base_url: str, *sets: str) -> tuple[dict[str, Any], list[str]]:
-    """A run's summary, and what the user was told."""
+    """A run's summary, and the lines that it printed."""
     parts = Parts()
     plugins = registry(parts)
     config = load_config(plugins, recipe=None, sets=[*BASE, f"synthesizer.base_url={json.dumps(base_url)}", *sets])
@@ -144,7 +144,7 @@ def rows(folder: Path, sql: str) -> list[tuple[Any, ...]]:
 
 
 def dump(folder: Path) -> dict[str, Any]:
-    """All that a run came to, but times and teacher calls."""
+    """All results of a run except times and teacher calls."""
     found: dict[str, Any] = {table: rows(folder, f"SELECT * FROM {table} ORDER BY 1, 2") for table in TABLES}
     return found | {"policy": (folder / "policy" / "table.json").read_text()}
 
@@ -160,7 +160,7 @@ def polite(rude: Any) -> Any:
     return rude
 
 
-def test_a_run_evolves_and_every_task_knows_where_it_came_from(polite: Any, tmp_path: Path) -> None:
+def test_a_run_evolves_and_every_task_has_its_origin(polite: Any, tmp_path: Path) -> None:
     summary, told = run(tmp_path / "run", polite.base_url)
     assert summary["pool"]["teacher"] >= 3 and not any("teacher" in text for text in told)
     asked = {key: iteration for key, iteration in rows(tmp_path / "run", "SELECT key, iteration FROM teacher_calls")}
@@ -224,7 +224,7 @@ def test_a_rude_server_costs_attempts_and_nothing_else(polite: Any, tmp_path: Pa
     assert summary["faults"] == {}
 
 
-def test_an_endpoint_that_stays_down_is_told_and_trained_without(tmp_path: Path, no_waiting: Any) -> None:
+def test_with_an_endpoint_that_stays_down_the_user_is_warned_and_training_goes_on(tmp_path: Path, no_waiting: Any) -> None:
     summary, told = run(tmp_path / "run", "http://127.0.0.1:9/v1", "synthesizer.retries=1")
     assert summary["iterations"] == 6 and summary["pool"] == {"seed": 20}
     assert sum("the teacher is down" in text for text in told) == 1
@@ -261,8 +261,8 @@ def test_the_budget_holds_under_concurrency(polite: Any, tmp_path: Path, unit: s
     assert dump(tmp_path / "again") == dump(tmp_path / "run")
 
 
-def test_calls_are_shared_out_so_that_an_exploration_comes_to_its_end(polite: Any, tmp_path: Path) -> None:
-    """A cap below what all explorations would ask: fewer are begun, and those that are make tasks."""
+def test_calls_are_divided_so_that_an_exploration_reaches_its_end(polite: Any, tmp_path: Path) -> None:
+    """With a cap below the requests of all explorations, fewer begin, and those make tasks."""
     summary, _ = run(tmp_path / "run", polite.base_url, "synthesizer.calls_per_evolution=7", "synthesizer.concurrency=4")
     for (iteration,) in rows(tmp_path / "run", "SELECT DISTINCT iteration FROM teacher_calls"):
         asked = rows(tmp_path / "run", f"SELECT purpose FROM teacher_calls WHERE iteration = {iteration}")
@@ -285,7 +285,7 @@ def test_nothing_of_the_held_out_split_is_in_any_request(polite: Any, tmp_path: 
 
 
 def values(world: World) -> set[Any]:
-    """Codes, barcodes, badges and addresses: what only a look into this world tells."""
+    """Codes, barcodes, badges and addresses: values that can be found only in this world."""
     return {value for known in (*world.items.values(), *world.people.values()) for value in known.values()}
 
 
@@ -303,7 +303,7 @@ def test_the_policy_can_be_its_own_teacher(tmp_path: Path) -> None:
     assert rows(tmp_path / "run", "SELECT DISTINCT model FROM teacher_calls") == [("policy",)]
 
 
-def test_replies_that_cannot_be_read_are_asked_for_again_then_counted(polite: Any, tmp_path: Path) -> None:
+def test_unreadable_replies_are_requested_again_then_counted(polite: Any, tmp_path: Path) -> None:
     def mumbling(request: dict[str, Any]) -> str:
         again = request["messages"][-1]["content"].startswith("That could not be read")
         return scholar(request) if purpose(request) != "abstract" or again else "I would rather not say."

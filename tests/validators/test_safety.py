@@ -186,7 +186,7 @@ def test_a_remote_endpoint_is_not_asked_without_a_key_and_a_replay_agrees(tmp_pa
 @pytest.mark.parametrize("secret", ["http://me:sk-secret@127.0.0.1/v1", "https://host/v1?key=sk-secret", "https://host/v1#sk-secret"])
 def test_an_address_that_holds_a_secret_is_refused_and_not_repeated(secret: str) -> None:
     names = 'validators.names=["safety"]'
-    with pytest.raises(UserError, match=r"validators\.safety\.moderation.*without user, password or query") as caught:
+    with pytest.raises(UserError, match=r"validators\.safety\.moderation.*must not hold a user, a password or a query") as caught:
         load_config(load_plugins(), "desk", sets=[names, f"validators.safety.moderation.base_url={secret}"])
     assert "sk-secret" not in str(caught.value)
 
