@@ -114,11 +114,12 @@ def play(environment: AppWorld, task: Task, harm: str | None) -> tuple[float, Ob
         return episode.score(), last
 
 
-@pytest.mark.parametrize("worlds", [16, pytest.param(32, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("worlds", [10, pytest.param(32, marks=pytest.mark.nightly)])
 def test_many_at_once(harmed: AppWorld, worlds: int) -> None:
-    """Half of the worlds do harm, of every kind; the others carry out the solution beside them."""
+    """Worlds do every kind of harm; the others carry out the solution beside them."""
     task = harmed.tasks("train")[0]
-    kinds = [*([None] * (worlds // 2)), *itertools.islice(itertools.cycle(HARM), worlds - worlds // 2)]
+    harms = max(len(HARM), worlds // 2)
+    kinds = [*([None] * (worlds - harms)), *itertools.islice(itertools.cycle(HARM), harms)]
     before = harmed.worlds.server._deaths
     with ThreadPoolExecutor(worlds) as threads:
         found = list(threads.map(lambda harm: play(harmed, task, harm), kinds))

@@ -119,7 +119,7 @@ def test_what_cannot_be_is_refused_in_one_line(source: Tasks, tmp_path: Path) ->
     assert not (tmp_path / "out").exists() and not (tmp_path / "memory").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_engine_takes_it_and_comes_to_the_same_scores(environment: AppWorld, tmp_path: Path) -> None:
     """Gold solutions, but for a task each that is not done, whose code ends its world, and whose world cannot be evaluated."""
     spoilt = "import json\njson.dumps = json.dump = None\nrandom._os.sys.modules['appworld.apps.api_lib'].save_local_dbs = None\n"

@@ -30,8 +30,8 @@ OTHER_THING = {
     "newlist": ("Ada Quill", "The Paper Kites of Oslo"),
 }
 """For each scenario's first variant: what its solution names, and what the same solution could name by mistake."""
-EVERY_TIME = ("longsong", "payback", "tickoff")
-"""A question, an errand that adds a record and one that changes a record; the other scenarios are nightly."""
+EVERY_TIME = ("payback",)
+"""An errand that adds a record; the other scenarios are nightly."""
 QUESTIONS = ("longsong", "openitems", "gotmoney")
 COMPLETE = "apis.supervisor.complete_task("
 STRAY = """passwords = {row["account_name"]: row["password"] for row in apis.supervisor.show_account_passwords()}

@@ -123,8 +123,9 @@ def compare(bfcl: Bfcl, played: Sequence[tuple[Task, Sequence[str]]], official: 
 @pytest.mark.parametrize(
     ("release", "mode", "share"),
     [
-        (DEFAULT, "prompt", 1),
-        (DEFAULT, "fc", 4),
+        (DEFAULT, "prompt", 2),
+        (DEFAULT, "fc", 8),
+        pytest.param(DEFAULT, "prompt", 1, marks=pytest.mark.nightly),
         pytest.param(DEFAULT, "fc", 1, marks=pytest.mark.nightly),
         pytest.param("2025.7.17", "prompt", 1, marks=pytest.mark.nightly),
         pytest.param("2025.7.17", "fc", 4, marks=pytest.mark.nightly),  # it differs from the others in its way of reading answers only
@@ -222,7 +223,7 @@ def perturbed(release: str, mode: str, category: str, rounds: int, make: Make, o
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("mode", "share"), [("prompt", 1), ("fc", 3)])
+@pytest.mark.parametrize(("mode", "share"), [("prompt", 2), ("fc", 6), pytest.param("prompt", 1, marks=pytest.mark.nightly)])
 def test_perturbed_trajectories_get_the_official_messages_and_verdicts(mode: str, share: int, make: Make, official: Official) -> None:
     perturbed(DEFAULT, mode, "all", 1, make, official, share)
 

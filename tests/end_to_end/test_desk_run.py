@@ -14,7 +14,7 @@ from progress import reached
 
 SMALL = (
     "steps=4", "batch=4", "rollouts=4", "initial_tasks=12", "evolve_every=2", "tasks_per_evolution=3", "checkpoint_every=2",
-    "evaluation.every=0", "evaluation.final_tasks=40",
+    "evaluation.every=0", "evaluation.final_tasks=12",
 )  # fmt: skip
 TABLES = ("tasks", "pools", "groups", "trajectories", "signals", "candidates", "verdicts", "metrics", "evaluations")
 
