@@ -96,7 +96,7 @@ def messages(found: Any) -> Sequence[Message]:
     for message in found:
         if not isinstance(message, Mapping) or not all(isinstance(message.get(key), str) for key in ("role", "content")):
             raise TypeError(f"a message must be a mapping with texts under role and content, not {_short(message)}")
-        message["content"].encode()  # a lone surrogate is no text that a tokenizer could take
+        message["content"].encode()  # a tokenizer cannot take a lone surrogate
     _json([dict(message) for message in found], "messages")
     return found
 
