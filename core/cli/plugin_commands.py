@@ -44,7 +44,7 @@ class PluginGroup(TyperGroup):
                 found = get_group(app)
                 if twice := _twice(self, found):
                     raise ValueError(f"there is a command {twice!r} already")
-            except Exception as error:  # noqa: BLE001 - a plugin's code may raise anything, and must not break the help
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin's code may raise anything, and must not break the help
                 text = " ".join(str(error).split())
                 print(f"coevolve: the commands of plugin {name} are missing: {type(error).__name__}: {text}", file=sys.stderr)
                 continue

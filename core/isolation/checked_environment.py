@@ -16,7 +16,7 @@ from ..model import Message, Task
 from . import returned_values as check
 
 METHODS: Mapping[str, Callable[[Any], Any]] = {
-    "splits": tuple,
+    "splits": check.splits,
     "tasks": check.tasks,
     "open": check.episode,
     "describe": check.description,

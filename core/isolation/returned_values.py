@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any, TypeVar
 
 from ..contracts import LightEpisode
-from ..model import Description, Message, Observation, Step, Task, TaskKeys
+from ..model import Action, Description, Message, Observation, Step, Task, TaskKeys
 from ..text import one_line
 
 T = TypeVar("T")
@@ -71,12 +71,37 @@ def tasks(found: Any) -> Sequence[Task]:
     """The result of `Environment.tasks`."""
     if not isinstance(found, Sequence) or not all(isinstance(task, Task) for task in found):
         raise TypeError(f"tasks() must return a sequence of Tasks, not {_short(found)}")
+    ids = set()
+    for one in found:
+        if task(one).id in ids:
+            raise ValueError(f"two tasks have the id {one.id!r}; an id must be unique")
+        ids.add(one.id)
+    return found
+
+
+def task(found: Task) -> Task:
+    """A task whose fields can be stored."""
+    for name in ("id", "environment", "query", "intent"):
+        value = getattr(found, name)
+        if not isinstance(value, str):
+            raise TypeError(f"Task.{name} must be a text, not {_short(value)}")
+        if not _encodes(value):
+            raise ValueError(f"Task.{name} must be text in UTF-8, not {_short(value)}")
+    if not isinstance(found.solution, tuple | list) or not all(isinstance(action, Action) for action in found.solution):
+        raise TypeError(f"Task.solution must hold Actions, not {_short(found.solution)}")
     return found
 
 
 def composed(found: Any) -> Task | None:
     """The result of `Environment.compose`."""
     return None if found is None else _of(Task, found, "compose()")
+
+
+def splits(found: Any) -> tuple[str, ...]:
+    """The result of `Environment.splits`."""
+    if not isinstance(found, tuple | list) or not all(isinstance(name, str) for name in found):
+        raise TypeError(f"splits() must return a tuple of texts, not {_short(found)}")
+    return tuple(found)
 
 
 def keys(found: Any) -> TaskKeys:
@@ -105,6 +130,14 @@ def _of(kind: type[T], found: Any, where: str) -> T:
     if not isinstance(found, kind):
         raise TypeError(f"{where} must return {'an' if kind.__name__[0] in 'AEIO' else 'a'} {kind.__name__}, not {_short(found)}")
     return found
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
 
 
 def _json(value: Any, what: str) -> None:

@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from ..contracts import Environment, Policy
-from ..errors import InfrastructureFault, UserError
+from ..errors import CoevolveError, InfrastructureFault, UserError, boundary
 from ..model import Outcome, RolloutGroup, Sampling, Task, Trajectory
 from ..optional import HasAggregates, HasProvenance, HasUsage
 from ..randomness import derive, generator
@@ -138,7 +138,8 @@ def _prompts(environment: Environment, groups: Sequence[RolloutGroup]) -> str:
         for trajectory in group.trajectories[:1]:
             opening = itertools.takewhile(lambda message: message["role"] != "assistant", trajectory.messages)
             opened[group.task.id] = [dict(message) for message in opening]
-    described = environment.describe()
+    with boundary(InfrastructureFault, f"environment {environment.name!r} failed in describe", keep=(CoevolveError,)):
+        described = environment.describe()
     shown = [described.notes, [[tool.name, tool.description, tool.parameters] for tool in described.tools], opened]
     return hashlib.sha256(json.dumps(shown, sort_keys=True, default=str).encode()).hexdigest()[:12]
 

@@ -94,4 +94,6 @@ def _disk_fault(folder: Path, error: Exception) -> CoevolveError | None:
     denied = (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.ENOENT)
     if number in denied and str(folder) in str(getattr(error, "filename", "")):
         return UserError(f"cannot write the run in {folder}: {os.strerror(number)}; choose another --out")
+    if number in (errno.EEXIST, errno.EISDIR) and str(folder) in str(getattr(error, "filename", "")):
+        return UserError(f"cannot write {error.filename}: {os.strerror(number)}; move it away")  # type: ignore[attr-defined]  # an OSError has it
     return None

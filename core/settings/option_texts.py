@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 import tomli_w
 
+from ..text import one_line
 from .config import Chosen, Config
 from .sources import ABSENT, MANY, ONE
 from .toml_to_attrs import plain
@@ -90,7 +91,10 @@ def _toml(value: Any) -> str:
             return f"[{', '.join(map(_toml, value))}]"
         case dict():
             return f"{{{', '.join(f'{json.dumps(key)} = {_toml(one)}' for key, one in value.items())}}}"
-    return tomli_w.dumps({"x": value}).removeprefix("x = ").strip()
+    try:
+        return tomli_w.dumps({"x": value}).removeprefix("x = ").strip()
+    except TypeError:  # a default that TOML cannot write
+        return one_line(repr(value))
 
 
 @attrs.frozen

@@ -77,7 +77,7 @@ def read_file(file: Path) -> dict[str, Any]:
         return tomllib.loads(file.read_text("utf-8"))
     except OSError as error:
         raise UserError(f"cannot read {file}: {error.strerror}; name an existing TOML file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: also for bytes that are not UTF-8, and for a number with too many digits
         raise UserError(f"{file} is not valid TOML: {' '.join(str(error).split())}") from error
 
 
@@ -104,7 +104,7 @@ def parse_value(setting: str, text: str) -> Any:
         raise UserError(f"--set {setting}: the value is missing (an empty text is '\"\"')")
     try:
         parsed = tomllib.loads(f"value = {text}")
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: also for a number with too many digits
         if text[0] in "[{\"'":
             raise UserError(f"--set {setting}: {text!r} is not a TOML value ({' '.join(str(error).split())[:80]})") from error
         return text

@@ -104,10 +104,11 @@ def test_groups_of_one_name_are_joined_and_a_command_opens_a_run(call: Call, cap
     [
         ("from coevolve import hookimpl\n@hookimpl\ndef coevolve_commands(app):\n    1 / 0", "ZeroDivisionError: division by zero"),
         ("from coevolve import hookimpl\n@hookimpl\ndef coevolve_commands(app):\n    app.command('run')(print)", "command 'run' already"),
+        ("from coevolve import hookimpl\n@hookimpl\ndef coevolve_commands(app):\n    raise SystemExit(7)", "SystemExit: 7"),
         ("1 / 0", ""),
         ("from coevolve import hookimpl\n@hookimpl\ndef coevolve_comands(app):\n    pass", ""),
     ],
-    ids=["raises", "a command of core", "no import", "a misspelt hook"],
+    ids=["raises", "a command of core", "exits", "no import", "a misspelt hook"],
 )
 def test_a_broken_plugin_breaks_no_help(call: Call, capfd: Read, install: Callable[[str, str], None], text: str, error: str) -> None:
     install("bad", text)

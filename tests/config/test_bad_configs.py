@@ -91,7 +91,7 @@ def test_a_bad_setting(setting: str, parts: Registry, base: Path) -> None:
     assert str(caught.value) == BAD_SETS[setting]
 
 
-@pytest.mark.parametrize("setting", ["policy.words=[1,", 'train_split="open', "policy.limits={a=}"])
+@pytest.mark.parametrize("setting", ["policy.words=[1,", 'train_split="open', "policy.limits={a=}", "policy.limits={a=" + "9" * 5000 + "}"])
 def test_a_value_that_begins_like_toml_and_is_not(setting: str, parts: Registry, base: Path) -> None:
     with pytest.raises(UserError) as caught:
         load_config(parts, None, base, [setting])
@@ -115,6 +115,7 @@ def test_a_synthesizer_that_is_none_has_no_options(parts: Registry, base: Path) 
         (b"steps = 1\nsteps = 2\n", "is not valid TOML: Cannot overwrite a value"),
         (b"\xff\xfe", "is not valid TOML: 'utf-8' codec can't decode byte 0xff"),
         (b"x = " + b"[" * 5000, "is not valid TOML"),
+        (b"steps = " + b"9" * 5000, "is not valid TOML: Exceeds the limit"),
         (b"rolouts = 3\n", "unknown key 'rolouts' (did you mean 'rollouts'?)"),
         (b"[evaluation]\nevery = 1.5\n", "evaluation.every: expected a whole number, found 1.5"),
         (b"evaluation = 3\n", "evaluation: expected a table, found 3"),

@@ -78,3 +78,11 @@ def test_the_texts_are_the_docstrings_beneath_the_fields() -> None:
 def test_a_class_without_source_has_no_texts() -> None:
     made = attrs.make_class("Made", {"size": field(default=1, type=int)})
     assert list(option_texts(made)) == [OptionText("size", "1", "")]
+
+
+def test_a_default_that_toml_cannot_write_is_described() -> None:
+    @frozen
+    class Options:
+        mark: bytes = b"x"
+
+    assert [option.default for option in option_texts(Options)] == ["b'x'"]

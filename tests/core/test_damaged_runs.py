@@ -1,5 +1,6 @@
 """A run whose files were lost or damaged: what can go on goes on to the same end, the rest is said in one line, nothing more is lost."""
 
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -107,6 +108,15 @@ def test_a_run_stopped_before_it_had_a_record_begins(runs: Any, folder: Path) ->
     shutil.rmtree(folder / "checkpoints")
     (folder / "run.sqlite").unlink()
     assert resume(runs.registry(), folder)["iterations"] == 2
+
+
+@pytest.mark.parametrize("name", [".lock", "config.toml.new"])
+def test_a_folder_in_the_place_of_a_file_is_one_line(runs: Any, folder: Path, name: str) -> None:
+    runs.run(folder, "steps=2")
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).mkdir()
+    with pytest.raises(UserError, match=rf"cannot write .*{re.escape(name)}: .*; move it away$"):
+        resume(runs.registry(), folder, ["steps=4"])
 
 
 @pytest.mark.parametrize(

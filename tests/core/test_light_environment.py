@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import attrs
 import pytest
 
-from coevolve import Action, LightEnvironment, LightEpisode, Observation, Step, Task, Trajectory, UserError, hookimpl
+from coevolve import Action, InfrastructureFault, LightEnvironment, LightEpisode, Observation, Step, Task, Trajectory, UserError, hookimpl
 from coevolve.core.environment_defaults import complete, complete_episode
 from coevolve.core.isolation.checked_environment import METHODS, CheckedEnvironment, checked
 from coevolve.core.isolation.guard import Guard
@@ -199,3 +199,32 @@ def test_the_splits_are_asked_for_once_at_the_start_of_a_run(runs: SmallRuns, fo
 
     runs.run(folder, "environment.name=counting", "steps=1", plugins=(Plugin(),))
     assert asked == ["splits"]
+
+
+ROOM = Task("a", "odd", "Do it.")
+
+
+@pytest.mark.parametrize(
+    ("method", "value", "words"),
+    [
+        ("tasks", [ROOM, ROOM], "cannot return its tasks: ValueError: two tasks have the id 'a'"),
+        ("tasks", [attrs.evolve(ROOM, id=3)], "cannot return its tasks: TypeError: Task.id must be a text, not 3"),
+        ("tasks", [attrs.evolve(ROOM, query=None)], "cannot return its tasks: TypeError: Task.query must be a text, not None"),
+        ("tasks", [attrs.evolve(ROOM, query="\udc80")], "cannot return its tasks: ValueError: Task.query must be text in UTF-8, not "),
+        ("tasks", [attrs.evolve(ROOM, solution="abc")], "cannot return its tasks: TypeError: Task.solution must hold Actions, not 'abc'"),
+        ("splits", "train", "cannot return its splits: TypeError: splits() must return a tuple of texts, not 'train'"),
+        ("splits", (1, 2), "cannot return its splits: TypeError: splits() must return a tuple of texts, not (1, 2)"),
+        ("describe", None, "failed in describe: TypeError: describe() must return a Description, not None"),
+    ],
+)
+def test_a_wrong_value_is_a_fault_that_names_the_environment(runs: SmallRuns, folder: Path, method: str, value: Any, words: str) -> None:
+    odd = type("Odd", (Stockroom,), {"name": "odd", method: lambda *_: value})
+
+    class Plugin:
+        @hookimpl
+        def coevolve_environments(self) -> list[type[Any]]:
+            return [odd]
+
+    with pytest.raises(InfrastructureFault) as caught:
+        runs.run(folder, "environment.name=odd", "steps=1", plugins=(Plugin(),))
+    assert str(caught.value).startswith(f"environment 'odd' {words}")
