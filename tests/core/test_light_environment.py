@@ -208,10 +208,10 @@ ROOM = Task("a", "odd", "Do it.")
     ("method", "value", "words"),
     [
         ("tasks", [ROOM, ROOM], "cannot return its tasks: ValueError: two tasks have the id 'a'"),
-        ("tasks", [attrs.evolve(ROOM, id=3)], "cannot return its tasks: TypeError: Task.id must be a text, not 3"),
-        ("tasks", [attrs.evolve(ROOM, query=None)], "cannot return its tasks: TypeError: Task.query must be a text, not None"),
+        ("tasks", [attrs.evolve(ROOM, id=3)], "cannot return its tasks: TypeError: Task.id must be a text, not 3"),  # type: ignore[arg-type]  # on purpose
+        ("tasks", [attrs.evolve(ROOM, query=None)], "cannot return its tasks: TypeError: Task.query must be a text, not None"),  # type: ignore[arg-type]  # on purpose
         ("tasks", [attrs.evolve(ROOM, query="\udc80")], "cannot return its tasks: ValueError: Task.query must be text in UTF-8, not "),
-        ("tasks", [attrs.evolve(ROOM, solution="abc")], "cannot return its tasks: TypeError: Task.solution must hold Actions, not 'abc'"),
+        ("tasks", [attrs.evolve(ROOM, solution="abc")], "cannot return its tasks: TypeError: Task.solution must hold Actions, not 'abc'"),  # type: ignore[arg-type]  # on purpose
         ("splits", "train", "cannot return its splits: TypeError: splits() must return a tuple of texts, not 'train'"),
         ("splits", (1, 2), "cannot return its splits: TypeError: splits() must return a tuple of texts, not (1, 2)"),
         ("describe", None, "failed in describe: TypeError: describe() must return a Description, not None"),
