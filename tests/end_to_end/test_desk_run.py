@@ -70,18 +70,20 @@ def test_a_run_evolves_its_pool_and_updates_the_policy(whole: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_stopped_and_then_killed_resumes_to_the_same_weights(whole: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("stopped_first", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["killed", "stopped, then killed"])
+def test_a_run_that_is_killed_resumes_to_the_same_weights(whole: Path, tmp_path: Path, stopped_first: bool) -> None:
     """The real weights alone are at stake; tests/core/test_loop.py stops runs at every place, and tests/cli has their last lines."""
     folder = tmp_path / "killed"
     run = begin(folder)
-    reached(folder, 1)
-    run.send_signal(signal.SIGINT)
-    _, err = ended(run, 130)
-    assert err.strip().splitlines()[-1] == f"coevolve: stopped; go on with: coevolve resume {folder}"
-    again = go_on(folder)
+    if stopped_first:
+        reached(folder, 1)
+        run.send_signal(signal.SIGINT)
+        _, err = ended(run, 130)
+        assert err.strip().splitlines()[-1] == f"coevolve: stopped; go on with: coevolve resume {folder}"
+        run = go_on(folder)
     reached(folder, 3)
-    again.send_signal(signal.SIGKILL)
-    again.communicate(timeout=60)
+    run.send_signal(signal.SIGKILL)
+    run.communicate(timeout=60)
     out, _ = ended(go_on(folder))
     assert "iteration 2 of 4" in out, "it goes on from the checkpoint"
     assert written(folder) == written(whole)

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 TEST = (
-    "python3 -m venv .venv && . .venv/bin/activate && pip install -c constraints.txt -e '.[test]' && python -m pytest -n 2 --dist loadgroup"
+    "python3 -m venv .venv && . .venv/bin/activate && pip install -c constraints.txt -e '.[test]' && python -m pytest -n 3 --dist loadgroup"
 )
 NIGHTLY = "python -m pytest -m nightly -n 2 --dist loadgroup"
 CHECKS = ["ruff check .", "ruff format --check .", "mypy", "lint-imports"]
