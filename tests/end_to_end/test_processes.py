@@ -1,7 +1,6 @@
 """A run in two processes on one machine: equal to one process, ended by the loss of either, resumed.
 
-Every test run has torchrun. Other launchers, and a resume in two processes, are nightly; tests/core/test_processes.py has the parts that
-need no second process.
+What trains in two processes is nightly; tests/core/test_processes.py has the parts that need no second process.
 """
 
 import os
@@ -78,8 +77,8 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("launcher", ["torchrun", pytest.param("accelerate", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("launcher", ["torchrun", "accelerate"])
 def test_two_processes_do_what_one_does(launcher: str, alone: Path, tmp_path: Path) -> None:
     folder = tmp_path / "two"
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", free_port()]

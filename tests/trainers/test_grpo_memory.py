@@ -18,7 +18,7 @@ from coevolve.plugins.policies.transformers import TransformersOptions, Transfor
 from coevolve.plugins.trainers.grpo import Grpo, GrpoOptions
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_loss_never_holds_the_logits() -> None:
     """They would be 1,024 x 150,000 x 4 bytes = 614 MB, and their softmax and gradient as much again."""
     script = Path(__file__).parent / "head_memory.py"
