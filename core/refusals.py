@@ -53,7 +53,7 @@ class Reason(StrEnum):
     UNREADABLE = "unreadable"
     """The reply holds nothing that looks like a candidate; the only reason to send the same request again."""
     NONE = "none"
-    """The reply says that there is no candidate."""
+    """The reply states that it has no candidate."""
     CUT_OFF = "cut_off"
     """The reply ends before the candidate does; what is missing is never guessed."""
     BROKEN_JSON = "broken_json"

@@ -22,7 +22,7 @@ def page() -> str:
     """Every command with its help text."""
     command = get_command(app)
     assert isinstance(command, PluginGroup)
-    command.only = ["coevolve.*"]  # what else is installed here is no part of the page
+    command.only = ["coevolve.*"]  # the page leaves out other packages that are installed
     return f"{get_docs_for_click(obj=command, ctx=Context(command), name='coevolve', title='The command line').strip()}\n\n{NOTE}"
 
 

@@ -61,6 +61,7 @@ class _StandIn:
                 setattr(cls, name, _forwarding(cls.__qualname__, name))
 
     def _forward(self, method: str, *arguments: Any, **named: Any) -> Any:
+        """Carry out `method`; every subclass defines it."""
         raise NotImplementedError
 
     def _offer(self, methods: Iterable[str]) -> None:

@@ -179,7 +179,7 @@ class DeadlinePool:
         return calls.results()
 
     def supervise(self, function: Callable[[], T], watch: CallWatch, limit: TimeLimit | None = None) -> T:
-        """The result of one function whose calls under `watch` must keep the deadline; the whole may take up to `limit` (None: any time).
+        """Run one function and return its result. Each call under `watch` must keep the deadline; `limit` bounds the whole (None: no bound).
 
         Raises what the function raised, or InfrastructureFault.
         """
