@@ -179,7 +179,7 @@ class DeadlinePool:
         return calls.results()
 
     def supervise(self, function: Callable[[], T], watch: CallWatch, limit: TimeLimit | None = None) -> T:
-        """Run one function and return its result. Each call under `watch` must keep the deadline; `limit` bounds the whole (None: no bound).
+        """Run a function and return its result. Each call under `watch` must keep the deadline; `limit` bounds the whole (None: no bound).
 
         Raises what the function raised, or InfrastructureFault.
         """
