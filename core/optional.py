@@ -11,7 +11,7 @@ from attrs import frozen
 
 from .contracts import Environment, Policy
 from .errors import InfrastructureFault
-from .model import RolloutGroup, Sampling
+from .model import Action, RolloutGroup, Sampling, Task
 from .services import Services
 
 
@@ -37,6 +37,40 @@ class HasAggregates(Protocol):
 
     def aggregates(self, groups: "Sequence[RolloutGroup]") -> Mapping[str, float]:
         """Figures by name over the rollouts of a whole evaluation, printed beside the means; empty where the tasks do not allow any."""
+
+
+@frozen
+class Goal:
+    """What a user could want in one world: the request, and calls that fulfil it there."""
+
+    kind: str
+    """What is wanted, by the environment's own names of goals, joined by " + " where the user wants several things in turn."""
+    query: str
+    """The request, one paragraph for each user turn, with an empty line between two of them."""
+    actions: tuple[Action, ...]
+    """Calls that fulfil the request, each with the number of its turn. Their arguments are literals that hold in this world."""
+
+
+@runtime_checkable
+class HasGoals(Protocol):
+    """An environment that knows what its users want, so that a synthesizer without an LLM can make tasks worth solving."""
+
+    def goals(self, start: Task, seed: int, count: int, after: Sequence[Action] = ()) -> Sequence[Goal]:
+        """Up to `count` different goals in the world in which `start` begins, once the calls `after` were made there.
+
+        A pure function of its arguments. Empty where the environment knows none for this world. The turns of the actions count from 0.
+        """
+
+
+@runtime_checkable
+class HasVariants(Protocol):
+    """An environment whose benchmark has tasks of several kinds, of which one can be made from the other."""
+
+    def variants(self, task: Task, seed: int) -> Sequence[Task]:
+        """Other kinds of `task` (with a function that comes late, with a value that the user leaves out first, with more data).
+
+        `Origin.detail["variant"]` names the kind; ids and the rest of the origins are the synthesizer's to give. A pure function.
+        """
 
 
 NOTE = "note: "

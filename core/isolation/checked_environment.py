@@ -25,8 +25,13 @@ METHODS: Mapping[str, Callable[[Any], Any]] = {
     "compose": check.composed,
     "keys": check.keys,
 }
-OPTIONAL_METHODS: Mapping[str, Callable[[Any], Any]] = {"provenance": check.unchecked, "aggregates": check.unchecked}
-"""Of some environments: optional.HasProvenance, optional.HasAggregates."""
+OPTIONAL_METHODS: Mapping[str, Callable[[Any], Any]] = {
+    "provenance": check.unchecked,
+    "aggregates": check.unchecked,
+    "goals": check.unchecked,
+    "variants": check.unchecked,
+}
+"""Of some environments: optional.HasProvenance, HasAggregates, HasGoals, HasVariants."""
 EPISODE_METHODS: Mapping[str, Callable[[Any], Any]] = {
     "step": check.observation,
     "score": check.score,
