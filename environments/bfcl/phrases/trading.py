@@ -4,7 +4,10 @@ from ..realizer import Phrases
 
 PHRASES = Phrases(
     functions={
-        "place_order": ("{order_type} {amount} shares of {symbol} at {price}", "put in an order to {order_type} {amount} {symbol} at {price} a share"),
+        "place_order": (
+            "{order_type} {amount} shares of {symbol} at {price}",
+            "put in an order to {order_type} {amount} {symbol} at {price} a share",
+        ),
         "cancel_order": ("cancel {order_id}", "call off {order_id}"),
         "get_order_details": ("show me how {order_id} stands", "give me the details of {order_id}"),
     },
