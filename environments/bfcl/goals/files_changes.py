@@ -1,0 +1,319 @@
+"""Goals that make, copy, move and remove files and folders."""
+
+from .file_view import FILES, Seen, below, enter, folder_at, folder_words, folders_in, free, here, keep_file, paths, quoted, the_file, where
+from .registry import goal
+from .scene import Scene
+
+NOTES = (
+    ("todo.txt", "Call the printer, order paper, book the meeting room.", "my errands"),
+    ("meeting_notes.txt", "Next meeting on Thursday at 10 in room 4.", "the meeting"),
+    ("reminder.txt", "Send the signed contract back before Friday.", "a deadline"),
+    ("packing_list.txt", "Laptop, charger, badge, notebook.", "my trip"),
+    ("feedback.txt", "The introduction is too long; the rest reads well.", "the author"),
+    ("contacts.txt", "Front desk: extension 200. Help desk: extension 210.", "new colleagues"),
+    ("readme.txt", "Please do not change these files without asking Dana first.", "everyone who comes across this folder"),
+    ("agenda.txt", "Welcome, budget, hiring plan, open questions.", "tomorrow's call"),
+    ("ideas.md", "Shorter forms, a dark theme, and a weekly digest.", "the next planning round"),
+    ("changes.md", "Fixed the dates on page 2 and added the missing footnote.", "the reviewers"),
+)
+"""Name of a file that a user makes, its text, and what or whom it is for."""
+FOLDERS = ("Old_Versions", "To_Review", "Drafts", "Backup", "Reference", "Shared", "Finished", "Q3_Material")
+REWRITTEN = (
+    "This text is being rewritten. Ask Dana for the latest version.",
+    "Moved to the team wiki on 3 March.",
+    "Superseded. See the project page for the current state.",
+    "On hold until the review next week.",
+)
+_DISPENSABLE = ("test", "draft", "old", "previous", "temp", "other", "file")
+
+
+def some_file(scene: Scene) -> Seen:
+    """Any file that is not hidden, somewhere below the current folder."""
+    return scene.pick(below(scene))
+
+
+@goal(FILES, topic="new folder")
+def make_a_folder(scene: Scene) -> str:
+    path, name = scene.pick(path for path in paths(scene) if len(path) < 2), scene.pick(FOLDERS)
+    free(scene, name, path)
+    place = where(scene, path)
+    enter(scene, path)
+    scene.call("mkdir", dir_name=name)
+    scene.keep("folder", name=name, turn=len(scene.turns))
+    said = quoted(scene, name)
+    return scene.say(
+        f"I want to bring some order into my files. Create a folder called {said}{place}.",
+        f"Please make a new directory named {said}{place}; I'll sort things into it later.",
+        f"Could you set up a folder{place} for me? It should be called {said}.",
+    )
+
+
+@goal(FILES, needs=("folder",), topic="fill folder")
+def move_a_file_there(scene: Scene) -> str:
+    folder = scene.last("folder")
+    scene.need(folder["turn"] == len(scene.turns) - 1 and folder["name"] in folders_in(folder_at(scene, ())))
+    file = scene.pick(file for file in here(scene) if file.path == ())
+    scene.call("mv", source=file.name, destination=folder["name"])
+    scene.keep("stored", name=file.name, folder=folder["name"], moved=True, turn=len(scene.turns))
+    return scene.say(
+        f"Now move {file.name} into it.",
+        f"Great. {file.name} belongs in that new folder, so move it there.",
+        f"And {file.name} should go in there now, please.",
+    )
+
+
+@goal(FILES, topic="fill folder")
+def new_folder_with_a_copy(scene: Scene) -> str:
+    file, name = some_file(scene), scene.pick(("Backup", "Safe_Copies", "Backup_2026", "Snapshot"))
+    free(scene, name, file.path)
+    place = where(scene, file.path)
+    enter(scene, file.path)
+    scene.call("mkdir", dir_name=name)
+    scene.call("cp", source=file.name, destination=name)
+    scene.keep("stored", name=file.name, folder=name, moved=False, turn=len(scene.turns))
+    keep_file(scene, file.name)
+    said = quoted(scene, name)
+    return scene.say(
+        f"I'm about to edit {file.name}{place}. Create a folder called {said} next to it and put a copy of the file in there first.",
+        f"Please set up a folder named {said} alongside {file.name}{place} and copy the file into it, just to be safe.",
+    )
+
+
+@goal(FILES, topic="fill folder")
+def new_folder_for_a_file(scene: Scene) -> str:
+    file, name = some_file(scene), scene.pick(FOLDERS)
+    free(scene, name, file.path)
+    place = where(scene, file.path)
+    enter(scene, file.path)
+    scene.call("mkdir", dir_name=name)
+    scene.call("mv", source=file.name, destination=name)
+    scene.keep("stored", name=file.name, folder=name, moved=True, turn=len(scene.turns))
+    said = quoted(scene, name)
+    return scene.say(
+        f"It's getting messy. Make a folder called {said} next to {file.name}{place} and move the file into it.",
+        f"I'd like {file.name}{place} to have its own spot: create a folder {said} beside it and move it there.",
+    )
+
+
+@goal(FILES, topic="new file")
+def write_a_note(scene: Scene) -> str:
+    path, (name, text, purpose) = scene.pick(path for path in paths(scene) if len(path) < 2), scene.pick(NOTES)
+    free(scene, name, path)
+    place = where(scene, path)
+    enter(scene, path)
+    scene.call("touch", file_name=name)
+    scene.call("echo", content=text, file_name=name)
+    keep_file(scene, name, new=True)
+    said = quoted(scene, text)
+    return scene.say(
+        f"I need to leave a note for {purpose}. Create {name}{place} with the text {said}",
+        f"Please write {said} to a new file called {name}{place}. It's for {purpose}.",
+        f"Create a file{place} for {purpose}, named {name}, that contains exactly this: {said}",
+    )
+
+
+@goal(FILES, topic="new file")
+def make_an_empty_file(scene: Scene) -> str:
+    path, (name, _, purpose) = scene.pick(path for path in paths(scene) if len(path) < 2), scene.pick(NOTES)
+    free(scene, name, path)
+    place = where(scene, path)
+    enter(scene, path)
+    scene.call("touch", file_name=name)
+    scene.keep("empty file", name=name, turn=len(scene.turns))
+    return scene.say(
+        f"Create an empty file called {name}{place}. It's for {purpose}; I'll fill it in later.",
+        f"Could you set up a blank {name}{place} so I can collect things for {purpose}?",
+    )
+
+
+@goal(FILES, needs=("empty file",), topic="fill file")
+def fill_the_empty_file(scene: Scene) -> str:
+    name = scene.last("empty file")["name"]
+    scene.need(scene.last("empty file")["turn"] == len(scene.turns) - 1)
+    text = next(text for known, text, _ in NOTES if known == name)
+    scene.call("echo", content=text, file_name=name)
+    keep_file(scene, name, new=True)
+    said = quoted(scene, text)
+    return scene.say(
+        f"I know what goes in there now: {said}",
+        f"Actually, I can fill it in right away. Write {said} into it, please.",
+        f"Put this text in it: {said}",
+    )
+
+
+@goal(FILES, topic="overwrite")
+def replace_the_text(scene: Scene) -> str:
+    file = scene.pick(file for file in below(scene) if file.legible and file.ending in (".txt", ".md", ""))
+    place, text = where(scene, file.path), scene.pick(REWRITTEN)
+    enter(scene, file.path)
+    scene.call("echo", content=text, file_name=file.name)
+    keep_file(scene, file.name, new=True)
+    said = quoted(scene, text)
+    return scene.say(
+        f"What's in {file.name}{place} is out of date. Replace its entire content with {said}",
+        f"Please overwrite {file.name}{place}, so that all it says is {said}",
+    )
+
+
+@goal(FILES, topic="copy")
+def back_up_a_file(scene: Scene) -> str:
+    file = some_file(scene)
+    copy = f"{file.stem}{scene.pick(('_backup', '_copy', '_v1', '_original'))}{file.ending}"
+    free(scene, copy, file.path)
+    place = where(scene, file.path)
+    enter(scene, file.path)
+    scene.call("cp", source=file.name, destination=copy)
+    scene.keep("copy", name=copy, source=file.name, turn=len(scene.turns))
+    return scene.say(
+        f"Before I edit {file.name}{place}, make a copy of it called {copy}, right next to the original.",
+        f"I'd like a safety copy of {file.name}{place}. Name it {copy} and leave it beside the original.",
+        f"Duplicate {file.name}{place} as {copy}, please, so that I can always go back to the current version.",
+    )
+
+
+@goal(FILES, needs=("copy",), topic="overwrite")
+def edit_the_original(scene: Scene) -> str:
+    copy, text = scene.last("copy"), scene.pick(REWRITTEN)
+    scene.need(copy["turn"] == len(scene.turns) - 1)
+    file = scene.pick(file for file in here(scene) if file.name == copy["source"] and file.legible and file.ending in (".txt", ".md", ""))
+    scene.call("echo", content=text, file_name=file.name)
+    keep_file(scene, file.name, new=True, copied=copy["name"])
+    said = quoted(scene, text)
+    return scene.say(
+        f"Good, the copy keeps the old text. Now replace what's in the original with {said}",
+        f"With the copy in place, the original can change. Its whole text should now be {said}",
+    )
+
+
+@goal(FILES, needs=("copy",), topic="diff")
+def check_the_copy(scene: Scene) -> str:
+    copy = scene.last("copy")
+    scene.need({copy["source"], copy["name"]} <= {file.name for file in here(scene)})
+    scene.call("diff", file_name1=copy["source"], file_name2=copy["name"])
+    if copy["turn"] == len(scene.turns) - 1:
+        return scene.say(
+            "Can you compare the two line by line, to be sure that they're identical?",
+            "Run a line-by-line comparison of the original and the copy. There shouldn't be any differences.",
+        )
+    scene.need(scene.called("echo"))
+    return scene.say("Compare the original with its copy line by line, so that I can see what changed.")
+
+
+@goal(FILES, topic="rename")
+def rename_a_file(scene: Scene) -> str:
+    file = some_file(scene)
+    name = f"{file.stem}{scene.pick(('_2026', '_final', '_v2', '_reviewed', '_archived'))}{file.ending}"
+    free(scene, name, file.path)
+    scene.need(not file.name.lower().startswith(("final", "archive")))
+    place = where(scene, file.path)
+    enter(scene, file.path)
+    scene.call("mv", source=file.name, destination=name)
+    keep_file(scene, name, renamed=True)
+    return scene.say(
+        f"Rename {file.name}{place} to {name}, please. That's how we name things in my team.",
+        f"I need {file.name}{place} under a different name. Call it {name} from now on.",
+        f"The name of {file.name}{place} doesn't follow our conventions. Change it to {name}.",
+    )
+
+
+@goal(FILES, needs=("file",), topic="rename")
+def rename_that_file(scene: Scene) -> str:
+    file = the_file(scene)
+    name = f"{file.stem}{scene.pick(('_2026', '_v2', '_checked', '_reviewed'))}{file.ending}"
+    free(scene, name)
+    scene.call("mv", source=file.name, destination=name)
+    keep_file(scene, name, renamed=True)
+    return scene.say(
+        f"Thanks. Rename that file to {name}, so I know I've been through it.",
+        f"Okay, now give that file a new name: {name}.",
+    )
+
+
+@goal(FILES, topic="store")
+def put_a_file_away(scene: Scene) -> str:
+    file = scene.pick(file for file in below(scene) if folders_in(folder_at(scene, file.path)))
+    folder = scene.pick(folders_in(folder_at(scene, file.path)))
+    free(scene, file.name, (*file.path, folder))
+    place = where(scene, file.path)
+    enter(scene, file.path)
+    scene.call("mv", source=file.name, destination=folder)
+    scene.keep("stored", name=file.name, folder=folder, moved=True, turn=len(scene.turns))
+    target = folder_words(folder)
+    return scene.say(
+        f"I'm finished with {file.name}{place}. Move it into {target} that sits next to it.",
+        f"Please move {file.name}{place} to {target} beside it; I want it out of the way.",
+    )
+
+
+@goal(FILES, topic="store")
+def copy_a_file_away(scene: Scene) -> str:
+    file = scene.pick(file for file in below(scene) if folders_in(folder_at(scene, file.path)))
+    folder = scene.pick(folders_in(folder_at(scene, file.path)))
+    free(scene, file.name, (*file.path, folder))
+    place = where(scene, file.path)
+    enter(scene, file.path)
+    scene.call("cp", source=file.name, destination=folder)
+    scene.keep("stored", name=file.name, folder=folder, moved=False, turn=len(scene.turns))
+    target = folder_words(folder)
+    return scene.say(
+        f"I'm about to rework {file.name}{place}, so put a copy of it in {target} that's next to it first.",
+        f"Please copy {file.name}{place} into {target} beside it. The original stays where it is.",
+    )
+
+
+@goal(FILES, needs=("stored",), topic="rename")
+def rename_it_there(scene: Scene) -> str:
+    stored = scene.last("stored")
+    scene.need(stored["turn"] == len(scene.turns) - 1)
+    stem, dot, ending = stored["name"].rpartition(".")
+    suffix = scene.pick(("_2026", "_archived", "_snapshot", "_old"))
+    name = f"{stem}{suffix}{dot}{ending}" if dot else f"{ending}{suffix}"
+    enter(scene, (stored["folder"],))
+    scene.call("mv", source=stored["name"], destination=name)
+    keep_file(scene, name, renamed=True)
+    what = "the file" if stored["moved"] else "the copy"
+    return scene.say(
+        f"Now go into that folder and rename {what} to {name}, so that nobody mistakes it for the working version.",
+        f"Perfect. Inside that folder, {what} should be called {name}. Can you rename it?",
+    )
+
+
+@goal(FILES, needs=("stored",), topic="list")
+def check_that_it_arrived(scene: Scene) -> str:
+    stored = scene.last("stored")
+    scene.need(stored["turn"] == len(scene.turns) - 1)
+    enter(scene, (stored["folder"],))
+    scene.call("ls")
+    return scene.say(
+        "Go into that folder and list what's in it, so that I can see it arrived.",
+        "Can you switch to that folder and show me what it holds now?",
+    )
+
+
+@goal(FILES, topic="delete")
+def delete_a_file(scene: Scene) -> str:
+    file = scene.pick(file for file in below(scene) if any(part in file.name.lower() for part in _DISPENSABLE))
+    scene.need(not scene.things.get("file") and not scene.things.get("copy"))
+    place = where(scene, file.path)
+    enter(scene, file.path)
+    scene.call("rm", file_name=file.name)
+    return scene.say(
+        f"I don't need {file.name}{place} any more. Please delete it.",
+        f"You can delete {file.name}{place}; I have it elsewhere.",
+        f"I'm clearing out old stuff, and {file.name}{place} can go. Remove it for good.",
+    )
+
+
+@goal(FILES, topic="delete")
+def remove_an_empty_folder(scene: Scene) -> str:
+    options = [(path, name) for path in paths(scene) for name in folders_in(folder_at(scene, path))]
+    path, name = scene.pick((path, name) for path, name in options if len(path) < 2 and not folder_at(scene, (*path, name)).contents)
+    scene.need(name not in [thing["name"] for thing in scene.things.get("folder", [])])
+    place = where(scene, path)
+    enter(scene, path)
+    scene.call("rmdir", dir_name=name)
+    target = folder_words(name)
+    return scene.say(
+        f"There's nothing in {target}{place} and I never use it. Remove that empty directory, please.",
+        f"Please get rid of {target}{place}. It's empty, so nothing is lost.",
+    )

@@ -1,0 +1,309 @@
+"""Goals around the support tickets."""
+
+from typing import Any
+
+from .file_view import quoted
+from .registry import goal
+from .scene import NotHere, Scene
+from .ticket_subjects import Subject, subject, subject_called
+
+TICKETS = "TicketAPI"
+_ACCOUNTS = (("jpark", "Nimbus-42"), ("mlopez", "Harbor!77"), ("t.weber", "Lanterns8"), ("akhan", "Quartz_19"))
+"""User names and passwords; the service takes any."""
+_RESOLUTIONS = (
+    "Talked to the requester; everything works again.",
+    "Fixed after a restart and confirmed by the requester.",
+    "Settled by phone, nothing left to do.",
+)
+_PRIORITIES = {1: "the lowest priority", 2: "priority 2", 3: "priority 3", 4: "priority 4", 5: "the highest priority"}
+
+
+def priority_words(priority: int) -> str:
+    """A priority as people say it; the service's scale goes from 1 to 5, the highest."""
+    return _PRIORITIES[priority]
+
+
+def signed_in(scene: Scene) -> bool:
+    """Whether a user is logged in to the ticket service."""
+    return bool(scene.service(TICKETS).current_user)
+
+
+def sign_in(scene: Scene) -> str:
+    """Log in where the user is not yet; the sentence with the credentials, with a blank before it. NotHere after a log-out."""
+    if signed_in(scene):
+        return ""
+    if scene.called("logout"):
+        raise NotHere("the user has just logged out")
+    name, password = scene.pick(_ACCOUNTS)
+    scene.call("ticket_login", username=name, password=password)
+    return scene.say(
+        f" You can log in to the ticket system as {quoted(scene, name)} with the password {quoted(scene, password)}.",
+        f" My ticket login is {quoted(scene, name)}, password {quoted(scene, password)}.",
+    )
+
+
+def old_ticket(scene: Scene) -> dict[str, Any]:
+    """A ticket of the world that the user can know by its number, and that is not done with."""
+    queue = scene.service(TICKETS).ticket_queue
+    own = {thing["id"] for thing in scene.things.get("ticket", []) if thing["own"]}
+    tickets = [ticket for ticket in queue if ticket.get("id") is not None and ticket["id"] not in own]
+    return scene.pick(ticket for ticket in tickets if str(ticket.get("status", "")).lower() not in ("closed", "resolved"))
+
+
+def keep_ticket(scene: Scene, ticket: dict[str, Any], own: bool, **facts: Any) -> None:
+    """Remember a ticket: `own` ones were opened in this story."""
+    scene.keep("ticket", id=ticket["id"], title=ticket.get("title", ""), priority=ticket.get("priority"), own=own, **facts)
+
+
+def open_one(scene: Scene) -> tuple[dict[str, Any], Subject]:
+    """The newest ticket of the story, still open, opened by the user about a known subject."""
+    kept = scene.last("ticket")
+    about = subject_called(kept["title"])
+    ticket = next((ticket for ticket in scene.service(TICKETS).ticket_queue if ticket.get("id") == kept["id"]), None)
+    if not kept["own"] or about is None or ticket is None or ticket["status"] != "Open":
+        raise NotHere("no open ticket of the user's")
+    return ticket, about
+
+
+@goal(TICKETS, topic="open ticket")
+def open_a_ticket(scene: Scene) -> str:
+    about, priority = subject(scene), scene.pick((2, 3, 4, 5))
+    login = sign_in(scene)
+    ticket = scene.call("create_ticket", title=about.title, description=about.text, priority=priority)
+    keep_ticket(scene, ticket, own=True)
+    title, text, level = quoted(scene, about.title), quoted(scene, about.text), priority_words(priority)
+    return scene.say(
+        f"I'd like support to look into something. Open a ticket titled {title} with {level}; the description is {text}{login}",
+        f"Please file a support ticket for me. Title: {title}. Description: {text} Give it {level}.{login}",
+        f"Can you report a problem to support? Use {title} as the title of the ticket and {text} as its description, at {level}.{login}",
+        f"Something needs fixing, so create a ticket with {level}. Call it {title} and describe it like this: {text}{login}",
+    )
+
+
+@goal(TICKETS, topic="open ticket")
+def open_a_bare_ticket(scene: Scene) -> str:
+    about, priority = subject(scene), scene.pick((1, 2, 3))
+    login = sign_in(scene)
+    ticket = scene.call("create_ticket", title=about.title, priority=priority)
+    keep_ticket(scene, ticket, own=True, bare=True)
+    title, level = quoted(scene, about.title), priority_words(priority)
+    return scene.say(
+        f"Open a support ticket titled {title} with {level}. Leave the description empty for now; I'm still gathering the details.{login}",
+        f"Before I forget, create a ticket called {title} at {level}. I'll send the description later.{login}",
+    )
+
+
+@goal(TICKETS, needs=("ticket",), topic="edit text")
+def describe_the_ticket(scene: Scene) -> str:
+    ticket, about = open_one(scene)
+    scene.need(scene.last("ticket").get("bare"))
+    scene.call("edit_ticket", ticket_id=ticket["id"], updates={"description": about.text})
+    text = quoted(scene, about.text)
+    return scene.say(
+        f"Here's the description for that ticket: {text}",
+        f"Now I have the details. Set the description of the ticket to {text}",
+    )
+
+
+@goal(TICKETS, needs=("ticket",), topic="edit text")
+def add_what_is_known_now(scene: Scene) -> str:
+    ticket, about = open_one(scene)
+    scene.need(not scene.last("ticket").get("bare"))
+    scene.call("edit_ticket", ticket_id=ticket["id"], updates={"description": about.more})
+    text = quoted(scene, about.more)
+    return scene.say(
+        f"I was too brief. The description of that ticket should read {text}",
+        f"I looked into it some more. Change the ticket's description to {text}",
+    )
+
+
+@goal(TICKETS, needs=("ticket",), topic="edit title")
+def retitle_the_ticket(scene: Scene) -> str:
+    ticket, about = open_one(scene)
+    scene.call("edit_ticket", ticket_id=ticket["id"], updates={"title": about.clearer})
+    title = quoted(scene, about.clearer)
+    return scene.say(
+        f"The title could be clearer. Change it to {title}.",
+        f"On second thought, {title} is a better title for that ticket. Please update it.",
+    )
+
+
+@goal(TICKETS, needs=("ticket",), topic="priority")
+def raise_the_priority(scene: Scene) -> str:
+    kept = scene.last("ticket")
+    scene.need(isinstance(kept["priority"], int) and kept["priority"] < 4)
+    if kept["own"]:
+        open_one(scene)
+    priority = scene.pick(number for number in (4, 5) if number > kept["priority"])
+    scene.call("edit_ticket", ticket_id=kept["id"], updates={"priority": priority})
+    level = priority_words(priority)
+    return scene.say(
+        f"It's more pressing than I thought. Raise that ticket to {level}.",
+        f"My boss is asking about it now. Give that ticket {level}, please.",
+        f"I need an answer sooner. Can you set the ticket to {level}?",
+    )
+
+
+@goal(TICKETS, needs=("ticket",), topic="look")
+def show_the_ticket(scene: Scene) -> str:
+    ticket = scene.last("ticket")
+    scene.need(ticket["own"] and scene.called("create_ticket"))
+    scene.call("get_ticket", ticket_id=ticket["id"])
+    return scene.say(
+        "Pull that ticket up again, please. I want to see exactly how it's recorded.",
+        "Show me the ticket as it is in the system now, so I can double-check it.",
+        "Can you look the ticket up once more and read me all its details?",
+    )
+
+
+@goal(TICKETS, needs=("ticket",), topic="done")
+def resolve_my_ticket(scene: Scene) -> str:
+    ticket, about = open_one(scene)
+    scene.call("resolve_ticket", ticket_id=ticket["id"], resolution=about.fix)
+    fix = quoted(scene, about.fix)
+    return scene.say(
+        f"Never mind, I solved it myself. Mark the ticket as resolved with the note {fix}",
+        f"Good news: the problem is gone. Resolve that ticket, and give {fix} as the resolution.",
+    )
+
+
+@goal(TICKETS, needs=("ticket",), topic="done")
+def close_my_ticket(scene: Scene) -> str:
+    ticket, _ = open_one(scene)
+    scene.call("close_ticket", ticket_id=ticket["id"])
+    return scene.say(
+        "A colleague tells me that this has been reported already, so close my ticket again.",
+        "Forget it, that sorted itself out. You can close the ticket.",
+    )
+
+
+@goal(TICKETS, topic="look")
+def read_a_ticket(scene: Scene) -> str:
+    ticket = old_ticket(scene)
+    scene.call("get_ticket", ticket_id=ticket["id"])
+    keep_ticket(scene, ticket, own=False, turn=len(scene.turns))
+    number = ticket["id"]
+    return scene.say(
+        f"What's ticket {number} about? I have to talk to the person who reported it.",
+        f"Can you bring up support ticket {number} and tell me how it stands?",
+        f"Somebody asked me about ticket number {number}. Show me what's in it.",
+    )
+
+
+@goal(TICKETS, needs=("ticket",), topic="done")
+def resolve_what_was_read(scene: Scene) -> str:
+    ticket = scene.last("ticket")
+    scene.need(not ticket["own"])
+    text = scene.pick(_RESOLUTIONS)
+    scene.call("resolve_ticket", ticket_id=ticket["id"], resolution=text)
+    said = quoted(scene, text)
+    return scene.say(
+        f"That has been taken care of. Resolve the ticket with the note {said}",
+        f"I know that one, it's done. Set it to resolved and record {said} as the resolution.",
+    )
+
+
+@goal(TICKETS, needs=("ticket",), topic="status")
+def take_the_ticket_on(scene: Scene) -> str:
+    ticket = scene.last("ticket")
+    scene.need(not ticket["own"] and not scene.called("close_ticket", "resolve_ticket"))
+    status = scene.pick(("In Progress", "On Hold", "Waiting for Customer"))
+    reason = {
+        "In Progress": "I'm on it.",
+        "On Hold": "We can't do anything about it this week.",
+        "Waiting for Customer": "I've sent the reporter a question.",
+    }[status]
+    scene.call("edit_ticket", ticket_id=ticket["id"], updates={"status": status})
+    return scene.say(
+        f"{reason} Change the ticket's status to '{status}'.",
+        f'{reason} So please set the status of that ticket to "{status}".',
+    )
+
+
+@goal(TICKETS, topic="done")
+def resolve_a_ticket(scene: Scene) -> str:
+    ticket, text = old_ticket(scene), scene.pick(_RESOLUTIONS)
+    scene.call("resolve_ticket", ticket_id=ticket["id"], resolution=text)
+    keep_ticket(scene, ticket, own=False)
+    number, said = ticket["id"], quoted(scene, text)
+    return scene.say(
+        f"Ticket {number} is done. Please resolve it and put down this as the resolution: {said}",
+        f"I've dealt with support ticket {number}. Mark it as resolved with the note {said}",
+    )
+
+
+@goal(TICKETS, topic="done")
+def close_a_ticket(scene: Scene) -> str:
+    ticket = old_ticket(scene)
+    scene.call("close_ticket", ticket_id=ticket["id"])
+    keep_ticket(scene, ticket, own=False)
+    number = ticket["id"]
+    return scene.say(
+        f"Nobody needs ticket {number} any longer. Can you close it?",
+        f"The matter in ticket {number} is settled, so close that ticket, please.",
+        f"Close support ticket number {number} for me. It's been answered by phone.",
+    )
+
+
+@goal(TICKETS, needs=("ticket",), topic="look")
+def see_that_it_is_done(scene: Scene) -> str:
+    ticket = scene.last("ticket")
+    scene.need(not ticket["own"] and scene.called("close_ticket", "resolve_ticket"))
+    scene.call("get_ticket", ticket_id=ticket["id"])
+    return scene.say(
+        "Show me the ticket's record now, so that I can see the change went through.",
+        "Bring that ticket up, please. I want to see its status for myself.",
+    )
+
+
+@goal(TICKETS, topic="my tickets")
+def list_my_tickets(scene: Scene) -> str:
+    scene.need(signed_in(scene) and len(scene.peek("get_user_tickets")) > 0)
+    scene.call("get_user_tickets")
+    return scene.say(
+        "Which tickets have I opened so far? List all of them, whatever their status.",
+        "Give me an overview of all the support tickets that I've filed.",
+        "I've lost track of my support requests. Show me all the tickets in my name.",
+    )
+
+
+@goal(TICKETS, topic="my tickets")
+def list_my_open_tickets(scene: Scene) -> str:
+    scene.need(signed_in(scene) and len(scene.peek("get_user_tickets", status="Open")) > 0)
+    scene.call("get_user_tickets", status="Open")
+    return scene.say(
+        "Which of my support tickets are still open?",
+        "I have a call with support in a minute. List my tickets with the status open, only those.",
+    )
+
+
+@goal(TICKETS, topic="login")
+def am_i_signed_in(scene: Scene) -> str:
+    scene.need(not scene.called("ticket_login", "create_ticket", "logout"))
+    scene.call("ticket_get_login_status")
+    scene.keep("ticket login", known=True)
+    return scene.say(
+        "Am I still logged in to the ticket system? I was thrown out earlier today.",
+        "Check whether I'm signed in to the support ticket system at the moment, please.",
+    )
+
+
+@goal(TICKETS, needs=("ticket login",), topic="sign in")
+def then_sign_me_in(scene: Scene) -> str:
+    scene.need(not signed_in(scene) and not scene.called("logout"))
+    name, password = scene.pick(_ACCOUNTS)
+    scene.call("ticket_login", username=name, password=password)
+    return scene.say(
+        f"Then log me in. My user name is {quoted(scene, name)} and the password is {quoted(scene, password)}.",
+        f"I was afraid so. Sign me in as {quoted(scene, name)} with the password {quoted(scene, password)}.",
+    )
+
+
+@goal(TICKETS, topic="log out")
+def sign_me_out(scene: Scene) -> str:
+    scene.need(signed_in(scene) and scene.called("create_ticket", "get_ticket", "get_user_tickets", "close_ticket", "resolve_ticket"))
+    scene.call("logout")
+    return scene.say(
+        "That's all I need from support. Log me out of the ticket system, please; this is a shared computer.",
+        "I'm done with the tickets for today. Please sign me out of the ticket system.",
+    )
