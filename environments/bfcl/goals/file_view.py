@@ -13,6 +13,8 @@ DEEPEST = 2
 SHORT = 240
 """Most characters of a text that a user has sent, posted or copied word for word."""
 _PICTURES = (".jpg", ".jpeg", ".png", ".gif")
+_LOCAL = ("cat", "wc", "grep", "sort", "tail", "diff", "touch", "mkdir", "cp", "mv", "rm", "rmdir", "echo", "du", "ls")
+_PLACEHOLDERS = {"content", "data", "draft", "hidden", "random", "sample", "test", "other", "old"}
 
 
 @frozen
@@ -34,6 +36,11 @@ class Seen:
         return len(self.content.split())
 
     @property
+    def said(self) -> str:
+        """The name as it stands in a sentence: one that looks like a word is marked as a file's."""
+        return self.name if not self.name.islower() or "." in self.name or "_" in self.name else f"the file '{self.name}'"
+
+    @property
     def stem(self) -> str:
         """The name without its ending."""
         return self.name.rpartition(".")[0] or self.name
@@ -52,6 +59,12 @@ class Seen:
     def quotable(self) -> bool:
         """Whether its text can be repeated word for word without a doubt: one short line without quotation marks or outer blanks."""
         return self.legible and self.content == self.content.strip() and len(self.content) <= SHORT and not set(self.content) & set("\n\"'")
+
+    @property
+    def presentable(self) -> bool:
+        """Whether somebody would show its text to others: quotable, and not a mere placeholder."""
+        words = {word.strip(".,:;").lower() for word in self.content.split()}
+        return self.quotable and not words & _PLACEHOLDERS
 
 
 def current(scene: Scene) -> Any:
@@ -111,18 +124,37 @@ def folder_words(name: str) -> str:
     return name if name.lower().endswith(("folder", "directory")) else f"the {name} folder"
 
 
-def where(scene: Scene, path: tuple[str, ...]) -> str:
-    """Where something is, with a blank before it: " in the drafts folder"; may be empty for the current folder."""
-    if not path:
-        return scene.say(" in the same folder", "") if used(scene) else scene.say(" in the current folder", " in this directory", "")
-    if len(path) == 1:
+def spot(scene: Scene) -> str:
+    """How the user names the current folder: "the reports folder" once they went there, "the current folder" before."""
+    directory = current(scene)
+    if not scene.called("cd") or directory.parent is None:
+        return "the current folder"
+    return f"the '{directory.name}' folder" if "_" in directory.name else folder_words(directory.name)
+
+
+def where(scene: Scene, path: tuple[str, ...], new: bool = False) -> str:
+    """Where something is, or where something `new` belongs, with a blank before it: " in the drafts folder".
+
+    Empty only for the current folder, and only as long as the user has not left it.
+    """
+    if len(path) > 1:
+        return f" in {folder_words(path[1])} under {path[0]}"
+    if path:
         return f" in {folder_words(path[0])}"
-    return f" in {path[1]}, inside {folder_words(path[0])}"
+    if not scene.called("cd"):
+        return scene.say(f" in {spot(scene)}", "" if scene.turns else " in this folder", "")
+    return scene.say(f" in {spot(scene)}", " in the same folder") if _at_work(scene) and not new else f" in {spot(scene)}"
 
 
-def used(scene: Scene) -> bool:
-    """Whether the user worked in the current folder before."""
-    return scene.called("cat", "wc", "grep", "sort", "tail", "diff", "touch", "mkdir", "cp", "mv", "rm", "rmdir", "echo", "du", "ls")
+def _at_work(scene: Scene) -> bool:
+    """Whether the last turn was about files of the current folder."""
+    names = [call.name for call in scene.turns[-1].calls] if scene.turns else []
+    return bool(names) and names[-1] in _LOCAL
+
+
+def mentioned(scene: Scene, name: str) -> bool:
+    """Whether an earlier turn was about a file or folder of that name, so that the user would now say "it"."""
+    return any(name in call.arguments.values() for call in scene.earlier())
 
 
 def the_file(scene: Scene) -> Seen:

@@ -2,14 +2,14 @@
 
 import re
 
-from .file_view import FILES, Seen, below, current, enter, folder_at, folder_words, keep_file, paths, quoted, where
-from .registry import goal
+from .file_view import FILES, Seen, below, current, enter, folder_at, folder_words, keep_file, mentioned, paths, quoted, spot, where
+from .registry import GOALS, goal
 from .scene import Scene
 
 
 def some_file(scene: Scene, least_words: int = 2) -> Seen:
     """A file with a text worth a question, somewhere below the current folder."""
-    return scene.pick(file for file in below(scene) if file.legible and file.words >= least_words)
+    return scene.pick(file for file in below(scene) if file.legible and file.words >= least_words and not mentioned(scene, file.name))
 
 
 @goal(FILES, topic="read")
@@ -20,20 +20,20 @@ def read_a_file(scene: Scene) -> str:
     scene.call("cat", file_name=file.name)
     keep_file(scene, file.name, read=True)
     return scene.say(
-        f"What does {file.name}{place} say? I want to read it before I go on.",
-        f"Could you open {file.name}{place} and show me the whole text?",
-        f"I have to brief my manager in a minute. Show me everything that's in {file.name}{place}.",
-        f"I forgot what I wrote in {file.name}{place}. Can you show me its contents?",
+        f"What does {file.said}{place} say? I want to read it before I go on.",
+        f"Could you open {file.said}{place} and show me the whole text?",
+        f"I have to brief my manager in a minute. Show me everything that's in {file.said}{place}.",
+        f"I forgot what I wrote in {file.said}{place}. Can you show me its contents?",
     )
 
 
 @goal(FILES, topic="list")
 def look_into_a_folder(scene: Scene) -> str:
-    path = scene.pick(path for path in paths(scene) if path and folder_at(scene, path).contents)
+    path = scene.pick(path for path in paths(scene) if path and folder_at(scene, path).contents and not mentioned(scene, path[-1]))
     enter(scene, path)
     scene.call("ls")
     scene.keep("listing", names=tuple(current(scene).contents))
-    folder = folder_words(path[0]) if len(path) == 1 else f"{path[1]}, which is inside {folder_words(path[0])},"
+    folder = folder_words(path[0]) if len(path) == 1 else f"{folder_words(path[1])} under {path[0]}"
     return scene.say(
         f"Go into {folder} and tell me what files are in there.",
         f"I'd like to tidy up a bit. Switch to {folder} and list what it holds.",
@@ -44,6 +44,8 @@ def look_into_a_folder(scene: Scene) -> str:
 @goal(FILES, topic="list")
 def list_hidden_too(scene: Scene) -> str:
     path = scene.pick(path for path in paths(scene) if folder_at(scene, path).contents and len(path) < 2)
+    scene.need(not path or not mentioned(scene, path[0]))
+    here = spot(scene)
     enter(scene, path)
     scene.call("ls", a=True)
     scene.keep("listing", names=tuple(current(scene).contents))
@@ -54,13 +56,14 @@ def list_hidden_too(scene: Scene) -> str:
             f"I suspect there are hidden files in {folder}. Move into it and list its contents with the hidden ones.",
         )
     return scene.say(
-        "What do we have in the current directory? List everything, hidden files included.",
-        "Before I clean up here, list all the contents of this directory, also the hidden ones.",
+        f"What do we have in {here}? List everything, hidden files included.",
+        f"Before I clean up, list all the contents of {here}, also the hidden ones.",
     )
 
 
 @goal(FILES, topic="find")
 def search_by_word(scene: Scene) -> str:
+    scene.need(not scene.called("cd"))
     parts = {part for file in below(scene) for part in re.findall(r"[A-Za-z]{4,}", file.stem)}
     files = [file.name for file in below(scene)]
     part = scene.pick(part for part in sorted(parts) if sum(part in name for name in files) >= 2)
@@ -75,7 +78,8 @@ def search_by_word(scene: Scene) -> str:
 
 @goal(FILES, topic="find")
 def where_is_the_file(scene: Scene) -> str:
-    file = scene.pick(file for file in below(scene) if file.path)
+    scene.need(not scene.called("cd"))
+    file = scene.pick(file for file in below(scene) if file.path and not mentioned(scene, file.name))
     matches = scene.peek("find", name=file.name)["matches"]
     scene.need(len(matches) == 1 and scene.peek("find", name=file.stem)["matches"] == matches)
     scene.call("find", name=file.name)
@@ -110,9 +114,9 @@ def count_words(scene: Scene) -> str:
     scene.call("wc", file_name=file.name, mode="w")
     keep_file(scene, file.name, counted="words")
     return scene.say(
-        f"How many words are in {file.name}{place}? There's a limit that I have to stay under.",
-        f"I need the word count of {file.name}{place} for the cover sheet.",
-        f"Can you count the words in {file.name}{place}? I'm paid by the word.",
+        f"How many words are in {file.said}{place}? There's a limit that I have to stay under.",
+        f"I need the word count of {file.said}{place} for the cover sheet.",
+        f"Can you count the words in {file.said}{place}? I'm paid by the word.",
     )
 
 
@@ -124,9 +128,9 @@ def count_characters(scene: Scene) -> str:
     scene.call("wc", file_name=file.name, mode="c")
     keep_file(scene, file.name, counted="characters")
     return scene.say(
-        f"How many characters does the text in {file.name}{place} have? The upload form accepts only so many.",
-        f"I have to enter the exact character count of {file.name}{place} in a form. What is it?",
-        f"Count the characters in {file.name}{place} for me, please. I want to know whether it fits in a text message.",
+        f"How many characters does the text in {file.said}{place} have? The upload form accepts only so many.",
+        f"I have to enter the exact character count of {file.said}{place} in a form. What is it?",
+        f"Count the characters in {file.said}{place} for me, please. I want to know whether it fits in a text message.",
     )
 
 
@@ -138,9 +142,9 @@ def count_lines(scene: Scene) -> str:
     scene.call("wc", file_name=file.name, mode="l")
     keep_file(scene, file.name, counted="lines")
     return scene.say(
-        f"How many lines does {file.name}{place} have?",
-        f"I want to know how long {file.name}{place} is. Count its lines, please.",
-        f"Could you check the number of lines in {file.name}{place}? It should match my printout.",
+        f"How many lines does {file.said}{place} have?",
+        f"I want to know how long {file.said}{place} is. Count its lines, please.",
+        f"Could you check the number of lines in {file.said}{place}? It should match my printout.",
     )
 
 
@@ -155,9 +159,9 @@ def lines_with_a_word(scene: Scene) -> str:
     keep_file(scene, file.name, lines=tuple(lines))
     said = quoted(scene, word)
     return scene.say(
-        f"Search {file.name}{place} for the lines that contain {said}. I need to quote them.",
-        f"Does {file.name}{place} mention {said} anywhere? Pull out the matching lines for me.",
-        f"I only care about the lines with {said} in {file.name}{place}. Can you filter those out of the file?",
+        f"Search {file.said}{place} for the lines that contain {said}. I need to quote them.",
+        f"Does {file.said}{place} mention {said} anywhere? Pull out the matching lines for me.",
+        f"I only care about the lines with {said} in {file.said}{place}. Can you filter those out of the file?",
     )
 
 
@@ -170,9 +174,9 @@ def last_lines(scene: Scene) -> str:
     text = scene.call("tail", file_name=file.name, lines=number)["last_lines"]
     keep_file(scene, file.name, lines=tuple(text.splitlines()))
     return scene.say(
-        f"Show me just the last {number} lines of {file.name}{place}.",
-        f"I only want to see how {file.name}{place} ends. What are its last {number} lines?",
-        f"What are the final {number} lines of {file.name}{place}? I stopped reading before those.",
+        f"Show me just the last {number} lines of {file.said}{place}.",
+        f"I only want to see how {file.said}{place} ends. What are its last {number} lines?",
+        f"What are the final {number} lines of {file.said}{place}? I stopped reading before those.",
     )
 
 
@@ -185,9 +189,9 @@ def sorted_lines(scene: Scene) -> str:
     text = scene.call("sort", file_name=file.name)["sorted_content"]
     keep_file(scene, file.name, sorted=text)
     return scene.say(
-        f"Show me the lines of {file.name}{place} in alphabetical order.",
-        f"The entries in {file.name}{place} are all jumbled. Can you sort them alphabetically and show me the result?",
-        f"I need the contents of {file.name}{place} sorted from A to Z so I can look things up faster.",
+        f"Show me the lines of {file.said}{place} in alphabetical order.",
+        f"The entries in {file.said}{place} are all jumbled. Can you sort them alphabetically and show me the result?",
+        f"I need the contents of {file.said}{place} sorted from A to Z so I can look things up faster.",
     )
 
 
@@ -204,60 +208,69 @@ def compare_two_files(scene: Scene) -> str:
     scene.call("diff", file_name1=one.name, file_name2=other.name)
     keep_file(scene, one.name)
     return scene.say(
-        f"Compare {one.name} with {other.name}{place} line by line and show me where they differ.",
-        f"I want to know what's different between {one.name} and {other.name}{place}. Can you run a line-by-line comparison?",
-        f"Put {one.name} and {other.name}{place} side by side, so to speak: which lines differ between the two?",
+        f"What would change from {one.name} to {other.name}{place}? Show me the differing lines.",
+        f"Somebody asked me how {one.name} differs from {other.name}{place}. Compare the first with the second, line by line.",
+        f"Run a line-by-line comparison of {one.name} against {other.name}{place}, please.",
     )
 
 
 @goal(FILES, topic="size")
 def size_in_bytes(scene: Scene) -> str:
     path = scene.pick(path for path in paths(scene) if len(path) < 2 and any(file.path[: len(path)] == path for file in below(scene)))
+    folder = folder_words(path[0]) if path else spot(scene)
     enter(scene, path)
     scene.call("du")
-    folder = folder_words(path[0]) if path else "the current directory"
-    go = f"Go into {folder} and tell me" if path else "Tell me"
+    if path:
+        return scene.say(
+            f"Go into {folder} and tell me exactly how many bytes everything in it takes up.",
+            f"I have to report storage use to the byte. Switch to {folder} and give me its total size in bytes.",
+        )
     return scene.say(
-        f"{go} exactly how many bytes everything in it takes up."
-        if path
-        else f"Exactly how many bytes does everything in {folder} take up?",
-        f"I have to report storage use to the byte. {go} the total size in bytes of {'what is in there' if path else folder}.",
+        f"Exactly how many bytes does everything in {folder} take up?",
+        f"I have to report storage use to the byte. What's the total size of {folder} in bytes?",
     )
 
 
 @goal(FILES, topic="size")
 def size_to_read(scene: Scene) -> str:
     path = scene.pick(path for path in paths(scene) if len(path) < 2 and any(file.path[: len(path)] == path for file in below(scene)))
+    folder = folder_words(path[0]) if path else spot(scene)
     enter(scene, path)
     scene.call("du", human_readable=True)
     if path:
-        folder = folder_words(path[0])
         return scene.say(
             f"Switch to {folder} and check how much disk space it uses, in human-readable form rather than raw bytes.",
             f"I may have to move {folder} to a small USB stick. Go into it and give me its disk usage in a human-readable format.",
         )
     return scene.say(
-        "How much disk space does the current directory use? Give it to me in human-readable form, please.",
-        "Is this directory getting big? Show me its disk usage in a human-readable format.",
+        f"How much disk space does {folder} use? Give it to me in human-readable form, please.",
+        f"Is {folder} getting big? Show me its disk usage in a human-readable format.",
     )
 
 
 @goal(FILES, topic="where")
 def which_folder_is_this(scene: Scene) -> str:
+    scene.need(scene.called("cd") and _at_files(scene))
     scene.call("pwd")
     return scene.say(
         "What's the full path of the directory we're in now? I need it for the backup job.",
         "Which folder are we in at the moment? Give me the full path so I can send it to a colleague.",
-        "I need to note down the current directory. What's its full path?",
+        "I need to note down where this is. What's the full path of the current directory?",
     )
 
 
 @goal(FILES, topic="up")
 def back_up_one_level(scene: Scene) -> str:
     scene.need(scene.called("cd") and current(scene).parent is not None)
+    folder = spot(scene)
     scene.call("cd", folder="..")
     scene.call("ls")
     return scene.say(
-        "Okay, go back up one level and list what's there.",
-        "I'm done in this folder. Go up to the parent directory and show me what it contains.",
+        f"Okay, go back up one level from {folder} and list what's there.",
+        f"I'm done in {folder}. Go up to its parent directory and show me what that contains.",
     )
+
+
+def _at_files(scene: Scene) -> bool:
+    """Whether the last turn was about files."""
+    return bool(scene.turns) and GOALS[scene.turns[-1].goal].owner == FILES

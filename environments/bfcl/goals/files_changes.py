@@ -1,22 +1,38 @@
 """Goals that make, copy, move and remove files and folders."""
 
-from .file_view import FILES, Seen, below, enter, folder_at, folder_words, folders_in, free, here, keep_file, paths, quoted, the_file, where
+from .file_view import (
+    FILES,
+    Seen,
+    below,
+    enter,
+    folder_at,
+    folder_words,
+    folders_in,
+    free,
+    here,
+    keep_file,
+    mentioned,
+    paths,
+    quoted,
+    the_file,
+    where,
+)
 from .registry import goal
 from .scene import Scene
 
 NOTES = (
-    ("todo.txt", "Call the printer, order paper, book the meeting room.", "my errands"),
-    ("meeting_notes.txt", "Next meeting on Thursday at 10 in room 4.", "the meeting"),
-    ("reminder.txt", "Send the signed contract back before Friday.", "a deadline"),
-    ("packing_list.txt", "Laptop, charger, badge, notebook.", "my trip"),
-    ("feedback.txt", "The introduction is too long; the rest reads well.", "the author"),
-    ("contacts.txt", "Front desk: extension 200. Help desk: extension 210.", "new colleagues"),
-    ("readme.txt", "Please do not change these files without asking Dana first.", "everyone who comes across this folder"),
-    ("agenda.txt", "Welcome, budget, hiring plan, open questions.", "tomorrow's call"),
-    ("ideas.md", "Shorter forms, a dark theme, and a weekly digest.", "the next planning round"),
-    ("changes.md", "Fixed the dates on page 2 and added the missing footnote.", "the reviewers"),
+    ("todo.txt", "Call the printer, order paper, book the meeting room.", "I need a list of today's errands."),
+    ("meeting_notes.txt", "Next meeting on Thursday at 10 in room 4.", "I want to keep the date of our next meeting somewhere."),
+    ("reminder.txt", "Send the signed contract back before Friday.", "I can't miss the deadline for the contract."),
+    ("packing_list.txt", "Laptop, charger, badge, notebook.", "I'm packing for a business trip."),
+    ("feedback.txt", "The introduction is too long; the rest reads well.", "I promised the author some feedback."),
+    ("contacts.txt", "Front desk: extension 200. Help desk: extension 210.", "New colleagues keep asking for the phone extensions."),
+    ("readme.txt", "Please do not change these files without asking Dana first.", "People keep changing our files without asking."),
+    ("agenda.txt", "Welcome, budget, hiring plan, open questions.", "I'm preparing tomorrow's call."),
+    ("ideas.md", "Shorter forms, a dark theme, and a weekly digest.", "I had some ideas for the next release."),
+    ("changes.md", "Fixed the dates on page 2 and added the missing footnote.", "The reviewers want to know what I changed."),
 )
-"""Name of a file that a user makes, its text, and what or whom it is for."""
+"""Name of a file that a user makes, its text, and why the user makes it."""
 FOLDERS = ("Old_Versions", "To_Review", "Drafts", "Backup", "Reference", "Shared", "Finished", "Q3_Material")
 REWRITTEN = (
     "This text is being rewritten. Ask Dana for the latest version.",
@@ -27,16 +43,26 @@ REWRITTEN = (
 _DISPENSABLE = ("test", "draft", "old", "previous", "temp", "other", "file")
 
 
+def replaceable(file: Seen) -> bool:
+    """Whether a user may have a text replaced as a whole: a document, no settings and no log."""
+    return file.ending in (".txt", ".md", "") and not any(part in file.name.lower() for part in ("config", "log"))
+
+
 def some_file(scene: Scene) -> Seen:
-    """Any file that is not hidden, somewhere below the current folder."""
-    return scene.pick(below(scene))
+    """Any file with a text that no earlier turn was about, somewhere below the current folder."""
+    return scene.pick(fresh_files(scene))
+
+
+def fresh_files(scene: Scene) -> list[Seen]:
+    """The files with a text that no earlier turn was about."""
+    return [file for file in below(scene) if file.words and not mentioned(scene, file.name)]
 
 
 @goal(FILES, topic="new folder")
 def make_a_folder(scene: Scene) -> str:
     path, name = scene.pick(path for path in paths(scene) if len(path) < 2), scene.pick(FOLDERS)
     free(scene, name, path)
-    place = where(scene, path)
+    place = where(scene, path, new=True)
     enter(scene, path)
     scene.call("mkdir", dir_name=name)
     scene.keep("folder", name=name, turn=len(scene.turns))
@@ -52,7 +78,7 @@ def make_a_folder(scene: Scene) -> str:
 def move_a_file_there(scene: Scene) -> str:
     folder = scene.last("folder")
     scene.need(folder["turn"] == len(scene.turns) - 1 and folder["name"] in folders_in(folder_at(scene, ())))
-    file = scene.pick(file for file in here(scene) if file.path == ())
+    file = scene.pick(file for file in fresh_files(scene) if file.path == ())
     scene.call("mv", source=file.name, destination=folder["name"])
     scene.keep("stored", name=file.name, folder=folder["name"], moved=True, turn=len(scene.turns))
     return scene.say(
@@ -74,8 +100,8 @@ def new_folder_with_a_copy(scene: Scene) -> str:
     keep_file(scene, file.name)
     said = quoted(scene, name)
     return scene.say(
-        f"I'm about to edit {file.name}{place}. Create a folder called {said} next to it and put a copy of the file in there first.",
-        f"Please set up a folder named {said} alongside {file.name}{place} and copy the file into it, just to be safe.",
+        f"I'm about to edit {file.said}{place}. Create a folder called {said} next to it and put a copy of the file in there first.",
+        f"Please set up a folder named {said} alongside {file.said}{place} and copy the file into it, just to be safe.",
     )
 
 
@@ -90,39 +116,39 @@ def new_folder_for_a_file(scene: Scene) -> str:
     scene.keep("stored", name=file.name, folder=name, moved=True, turn=len(scene.turns))
     said = quoted(scene, name)
     return scene.say(
-        f"It's getting messy. Make a folder called {said} next to {file.name}{place} and move the file into it.",
-        f"I'd like {file.name}{place} to have its own spot: create a folder {said} beside it and move it there.",
+        f"It's getting messy. Make a folder called {said} next to {file.said}{place} and move the file into it.",
+        f"I'd like {file.said}{place} to have its own spot: create a folder {said} beside it and move it there.",
     )
 
 
 @goal(FILES, topic="new file")
 def write_a_note(scene: Scene) -> str:
-    path, (name, text, purpose) = scene.pick(path for path in paths(scene) if len(path) < 2), scene.pick(NOTES)
+    path, (name, text, why) = scene.pick(path for path in paths(scene) if len(path) < 2), scene.pick(NOTES)
     free(scene, name, path)
-    place = where(scene, path)
+    place = where(scene, path, new=True)
     enter(scene, path)
     scene.call("touch", file_name=name)
     scene.call("echo", content=text, file_name=name)
     keep_file(scene, name, new=True)
     said = quoted(scene, text)
     return scene.say(
-        f"I need to leave a note for {purpose}. Create {name}{place} with the text {said}",
-        f"Please write {said} to a new file called {name}{place}. It's for {purpose}.",
-        f"Create a file{place} for {purpose}, named {name}, that contains exactly this: {said}",
+        f"{why} Create {name}{place} with the text {said}",
+        f"{why} Please write {said} to a new file called {name}{place}.",
+        f"Could you create {name}{place} and put {said} in it? {why}",
     )
 
 
 @goal(FILES, topic="new file")
 def make_an_empty_file(scene: Scene) -> str:
-    path, (name, _, purpose) = scene.pick(path for path in paths(scene) if len(path) < 2), scene.pick(NOTES)
+    path, (name, _, why) = scene.pick(path for path in paths(scene) if len(path) < 2), scene.pick(NOTES)
     free(scene, name, path)
-    place = where(scene, path)
+    place = where(scene, path, new=True)
     enter(scene, path)
     scene.call("touch", file_name=name)
     scene.keep("empty file", name=name, turn=len(scene.turns))
     return scene.say(
-        f"Create an empty file called {name}{place}. It's for {purpose}; I'll fill it in later.",
-        f"Could you set up a blank {name}{place} so I can collect things for {purpose}?",
+        f"{why} Create an empty file called {name}{place}; I'll fill it in later.",
+        f"{why} Could you set up a blank {name}{place}? I'll write the text in a moment.",
     )
 
 
@@ -143,15 +169,15 @@ def fill_the_empty_file(scene: Scene) -> str:
 
 @goal(FILES, topic="overwrite")
 def replace_the_text(scene: Scene) -> str:
-    file = scene.pick(file for file in below(scene) if file.legible and file.ending in (".txt", ".md", ""))
+    file = scene.pick(file for file in fresh_files(scene) if file.legible and replaceable(file))
     place, text = where(scene, file.path), scene.pick(REWRITTEN)
     enter(scene, file.path)
     scene.call("echo", content=text, file_name=file.name)
     keep_file(scene, file.name, new=True)
     said = quoted(scene, text)
     return scene.say(
-        f"What's in {file.name}{place} is out of date. Replace its entire content with {said}",
-        f"Please overwrite {file.name}{place}, so that all it says is {said}",
+        f"What's in {file.said}{place} is out of date. Replace its entire content with {said}",
+        f"Please overwrite {file.said}{place}, so that all it says is {said}",
     )
 
 
@@ -165,9 +191,9 @@ def back_up_a_file(scene: Scene) -> str:
     scene.call("cp", source=file.name, destination=copy)
     scene.keep("copy", name=copy, source=file.name, turn=len(scene.turns))
     return scene.say(
-        f"Before I edit {file.name}{place}, make a copy of it called {copy}, right next to the original.",
-        f"I'd like a safety copy of {file.name}{place}. Name it {copy} and leave it beside the original.",
-        f"Duplicate {file.name}{place} as {copy}, please, so that I can always go back to the current version.",
+        f"Before I edit {file.said}{place}, make a copy of it called {copy}, right next to the original.",
+        f"I'd like a safety copy of {file.said}{place}. Name it {copy} and leave it beside the original.",
+        f"Duplicate {file.said}{place} as {copy}, please, so that I can always go back to the current version.",
     )
 
 
@@ -175,7 +201,7 @@ def back_up_a_file(scene: Scene) -> str:
 def edit_the_original(scene: Scene) -> str:
     copy, text = scene.last("copy"), scene.pick(REWRITTEN)
     scene.need(copy["turn"] == len(scene.turns) - 1)
-    file = scene.pick(file for file in here(scene) if file.name == copy["source"] and file.legible and file.ending in (".txt", ".md", ""))
+    file = scene.pick(file for file in here(scene) if file.name == copy["source"] and file.legible and replaceable(file))
     scene.call("echo", content=text, file_name=file.name)
     keep_file(scene, file.name, new=True, copied=copy["name"])
     said = quoted(scene, text)
@@ -196,23 +222,27 @@ def check_the_copy(scene: Scene) -> str:
             "Run a line-by-line comparison of the original and the copy. There shouldn't be any differences.",
         )
     scene.need(scene.called("echo"))
-    return scene.say("Compare the original with its copy line by line, so that I can see what changed.")
+    return scene.say(
+        "Compare the original to the copy line by line, in that order, so that I can see what changed.",
+        "What differs now from the original to the copy? Show me the lines, the original's first.",
+    )
 
 
 @goal(FILES, topic="rename")
 def rename_a_file(scene: Scene) -> str:
     file = some_file(scene)
-    name = f"{file.stem}{scene.pick(('_2026', '_final', '_v2', '_reviewed', '_archived'))}{file.ending}"
+    code = file.ending in (".py", ".json", ".csv")
+    name = f"{file.stem}{scene.pick(('_v2', '_2026') if code else ('_2026', '_final', '_v2', '_reviewed'))}{file.ending}"
     free(scene, name, file.path)
-    scene.need(not file.name.lower().startswith(("final", "archive")))
+    scene.need("final" not in file.name.lower())
     place = where(scene, file.path)
     enter(scene, file.path)
     scene.call("mv", source=file.name, destination=name)
     keep_file(scene, name, renamed=True)
     return scene.say(
-        f"Rename {file.name}{place} to {name}, please. That's how we name things in my team.",
-        f"I need {file.name}{place} under a different name. Call it {name} from now on.",
-        f"The name of {file.name}{place} doesn't follow our conventions. Change it to {name}.",
+        f"Rename {file.said}{place} to {name}, please. That's how we name things in my team.",
+        f"I need {file.said}{place} under a different name. Call it {name} from now on.",
+        f"The name of {file.said}{place} doesn't follow our conventions. Change it to {name}.",
     )
 
 
@@ -231,7 +261,7 @@ def rename_that_file(scene: Scene) -> str:
 
 @goal(FILES, topic="store")
 def put_a_file_away(scene: Scene) -> str:
-    file = scene.pick(file for file in below(scene) if folders_in(folder_at(scene, file.path)))
+    file = scene.pick(file for file in fresh_files(scene) if folders_in(folder_at(scene, file.path)))
     folder = scene.pick(folders_in(folder_at(scene, file.path)))
     free(scene, file.name, (*file.path, folder))
     place = where(scene, file.path)
@@ -240,14 +270,14 @@ def put_a_file_away(scene: Scene) -> str:
     scene.keep("stored", name=file.name, folder=folder, moved=True, turn=len(scene.turns))
     target = folder_words(folder)
     return scene.say(
-        f"I'm finished with {file.name}{place}. Move it into {target} that sits next to it.",
-        f"Please move {file.name}{place} to {target} beside it; I want it out of the way.",
+        f"I'm finished with {file.said}{place}. Move it into {target} that sits next to it.",
+        f"Please move {file.said}{place} to {target} beside it; I want it out of the way.",
     )
 
 
 @goal(FILES, topic="store")
 def copy_a_file_away(scene: Scene) -> str:
-    file = scene.pick(file for file in below(scene) if folders_in(folder_at(scene, file.path)))
+    file = scene.pick(file for file in fresh_files(scene) if folders_in(folder_at(scene, file.path)))
     folder = scene.pick(folders_in(folder_at(scene, file.path)))
     free(scene, file.name, (*file.path, folder))
     place = where(scene, file.path)
@@ -256,8 +286,8 @@ def copy_a_file_away(scene: Scene) -> str:
     scene.keep("stored", name=file.name, folder=folder, moved=False, turn=len(scene.turns))
     target = folder_words(folder)
     return scene.say(
-        f"I'm about to rework {file.name}{place}, so put a copy of it in {target} that's next to it first.",
-        f"Please copy {file.name}{place} into {target} beside it. The original stays where it is.",
+        f"I'm about to rework {file.said}{place}, so put a copy of it in {target} that's next to it first.",
+        f"Please copy {file.said}{place} into {target} beside it. The original stays where it is.",
     )
 
 
@@ -292,15 +322,14 @@ def check_that_it_arrived(scene: Scene) -> str:
 
 @goal(FILES, topic="delete")
 def delete_a_file(scene: Scene) -> str:
-    file = scene.pick(file for file in below(scene) if any(part in file.name.lower() for part in _DISPENSABLE))
-    scene.need(not scene.things.get("file") and not scene.things.get("copy"))
+    file = scene.pick(file for file in fresh_files(scene) if any(part in file.name.lower() for part in _DISPENSABLE))
     place = where(scene, file.path)
     enter(scene, file.path)
     scene.call("rm", file_name=file.name)
     return scene.say(
-        f"I don't need {file.name}{place} any more. Please delete it.",
-        f"You can delete {file.name}{place}; I have it elsewhere.",
-        f"I'm clearing out old stuff, and {file.name}{place} can go. Remove it for good.",
+        f"I don't need {file.said}{place} any more. Please delete it.",
+        f"You can delete {file.said}{place}; I have it elsewhere.",
+        f"I'm clearing out old stuff, and {file.said}{place} can go. Remove it for good.",
     )
 
 
@@ -309,7 +338,7 @@ def remove_an_empty_folder(scene: Scene) -> str:
     options = [(path, name) for path in paths(scene) for name in folders_in(folder_at(scene, path))]
     path, name = scene.pick((path, name) for path, name in options if len(path) < 2 and not folder_at(scene, (*path, name)).contents)
     scene.need(name not in [thing["name"] for thing in scene.things.get("folder", [])])
-    place = where(scene, path)
+    place = where(scene, path) if path else ""
     enter(scene, path)
     scene.call("rmdir", dir_name=name)
     target = folder_words(name)

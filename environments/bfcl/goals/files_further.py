@@ -3,6 +3,7 @@
 import re
 
 from .file_view import FILES, SHORT, current, folder_words, folders_in, free, here, keep_file, quoted, the_file
+from .files_changes import REWRITTEN, replaceable
 from .registry import goal
 from .scene import Scene
 
@@ -32,11 +33,24 @@ def check_what_was_written(scene: Scene) -> str:
     )
 
 
+@goal(FILES, needs=("file",), topic="overwrite")
+def replace_that_text(scene: Scene) -> str:
+    file, text = the_file(scene), scene.pick(REWRITTEN)
+    scene.need(file.legible and replaceable(file) and scene.last("file").get("read") and not scene.called("echo"))
+    scene.call("echo", content=text, file_name=file.name)
+    keep_file(scene, file.name, new=True)
+    said = quoted(scene, text)
+    return scene.say(
+        f"That's completely out of date. Replace the whole text with {said}",
+        f"Nobody should rely on that any more. Make the file say only this: {said}",
+    )
+
+
 @goal(FILES, needs=("file",), topic="count")
 def count_that_file(scene: Scene) -> str:
     file = the_file(scene)
     scene.need(file.legible and file.words > 3)
-    mode = scene.pick("wc")
+    mode = scene.pick(("w", "c"))
     scene.call("wc", file_name=file.name, mode=mode)
     unit = "words" if mode == "w" else "characters"
     keep_file(scene, file.name, counted=unit)
@@ -96,8 +110,8 @@ def compare_it_with_another(scene: Scene) -> str:
     scene.call("diff", file_name1=file.name, file_name2=other.name)
     keep_file(scene, file.name)
     return scene.say(
-        f"There's also {other.name} in this folder. Compare the two line by line and show me the differences.",
-        f"How does it differ from {other.name}, which is in the same place? Compare them line by line.",
+        f"Compare it to {other.name}, which is in the same folder, line by line and show me the differences.",
+        f"What would change from that file to {other.name}, which is right beside it? Show me the differing lines.",
     )
 
 

@@ -2,13 +2,19 @@
 
 from typing import Any
 
-from .file_view import FILES, Seen, below, enter, folder_at, keep_file, quoted, the_file, where
+from .file_view import FILES, Seen, below, enter, folder_at, free, keep_file, quoted, the_file, where
 from .registry import goal
 from .scene import NotHere, Scene
-from .tickets import TICKETS, priority_words, sign_in
+from .tickets import TICKETS, keep_ticket, priority_words, sign_in
 
 TWEETS, MESSAGES, MATH = "TwitterAPI", "MessageAPI", "MathAPI"
 _LONGEST_TWEET = 280
+_ANNOUNCEMENTS = (
+    ("announcement.txt", "Our spring report comes out on Monday."),
+    ("news.txt", "We are hiring two data analysts. Write to us!"),
+    ("teaser.txt", "Something new is coming next week. Stay tuned!"),
+    ("thank_you.txt", "Thank you all for coming to our open day!"),
+)
 _BUDGETS = (160, 200, 250, 280, 400, 500, 800)
 """Limits of characters that forms and short messages have."""
 
@@ -29,7 +35,7 @@ def sign_in_to_tweets(scene: Scene) -> str:
     scene.call("authenticate_twitter", username=account.username, password=account.password)
     return scene.say(
         f" My Twitter login is {quoted(scene, account.username)} with the password {quoted(scene, account.password)}.",
-        f" You'll have to log in to Twitter first: user name {quoted(scene, account.username)}, password {quoted(scene, account.password)}.",
+        f" Log in to Twitter as {quoted(scene, account.username)}, password {quoted(scene, account.password)}, first.",
     )
 
 
@@ -56,7 +62,7 @@ def send(scene: Scene, name: str, text: str) -> None:
 
 @goal(FILES, also=(TWEETS,), topic="tweet")
 def tweet_a_file(scene: Scene) -> str:
-    file = scene.pick(file for file in below(scene) if file.quotable and file.ending in (".txt", ".md", ".csv", "") and file.words > 3)
+    file = scene.pick(file for file in below(scene) if file.presentable and file.ending in (".txt", ".md", ".csv", "") and file.words > 2)
     place = where(scene, file.path)
     enter(scene, file.path)
     scene.call("cat", file_name=file.name)
@@ -65,15 +71,15 @@ def tweet_a_file(scene: Scene) -> str:
     scene.keep("tweet", id=tweet["id"], text=file.content)
     keep_file(scene, file.name, read=True)
     return scene.say(
-        f"I drafted a tweet in {file.name}{place}. Post the text of that file exactly as it stands.{login}",
-        f"Please tweet the contents of {file.name}{place}, word for word and nothing added.{login}",
+        f"I drafted a tweet in {file.said}{place}. Post the text of that file exactly as it stands.{login}",
+        f"Please tweet the contents of {file.said}{place}, word for word and nothing added.{login}",
     )
 
 
 @goal(FILES, needs=("file",), also=(TWEETS,), topic="tweet")
 def tweet_that_text(scene: Scene) -> str:
     file, kept = the_file(scene), scene.last("file")
-    scene.need(file.quotable and kept.get("read") and len(file.content) <= _LONGEST_TWEET)
+    scene.need(file.presentable and kept.get("read") and len(file.content) <= _LONGEST_TWEET)
     tag = scene.pick(("#work", "#update", "#notes", "#progress"))
     login = sign_in_to_tweets(scene)
     tweet = scene.call("post_tweet", content=file.content, tags=[tag])
@@ -96,8 +102,8 @@ def tweet_the_length(scene: Scene) -> str:
     scene.keep("tweet", id=tweet["id"], text=form.format(count))
     gap = f'"{form.format("N")}"'
     return scene.say(
-        f"Count the words in {file.name}{place} and tweet {gap} with the real number instead of the N.{login}",
-        f"I share my progress on Twitter. Please post {gap}, where N is the number of words in {file.name}{place}.{login}",
+        f"Count the words in {file.said}{place} and tweet {gap} with the real number instead of the N.{login}",
+        f"I share my progress on Twitter. Please post {gap}, where N is the number of words in {file.said}{place}.{login}",
     )
 
 
@@ -114,9 +120,25 @@ def tweet_the_tidying(scene: Scene) -> str:
     )
 
 
+@goal(FILES, also=(TWEETS,), topic="tweet")
+def announce_and_keep(scene: Scene) -> str:
+    name, text = scene.pick(_ANNOUNCEMENTS)
+    free(scene, name)
+    scene.call("touch", file_name=name)
+    scene.call("echo", content=text, file_name=name)
+    login = sign_in_to_tweets(scene)
+    tweet = scene.call("post_tweet", content=text)
+    scene.keep("tweet", id=tweet["id"], text=text)
+    said = quoted(scene, text)
+    return scene.say(
+        f"We have news! Tweet {said} and keep the same text in a new file called {name} in the current folder.{login}",
+        f"Save the sentence {said} in a new file {name} right here, for our records, and then post it on Twitter as well.{login}",
+    )
+
+
 @goal(FILES, also=(MESSAGES,), topic="message")
 def send_a_file_text(scene: Scene) -> str:
-    file = scene.pick(file for file in below(scene) if file.quotable and file.words > 2)
+    file = scene.pick(file for file in below(scene) if file.presentable and file.words > 2)
     place = where(scene, file.path)
     enter(scene, file.path)
     scene.call("cat", file_name=file.name)
@@ -124,15 +146,15 @@ def send_a_file_text(scene: Scene) -> str:
     send(scene, name, file.content)
     keep_file(scene, file.name, read=True)
     return scene.say(
-        f"{name} can't open my folders and needs the text of {file.name}{place}. Send it as a message, word for word and nothing else.{login}",
-        f"Please message {name} the exact text of {file.name}{place}, without any introduction.{login}",
+        f"{name} can't open my folders. Send the text of {file.said}{place} over as a message, word for word and nothing else.{login}",
+        f"Please message {name} the exact text of {file.said}{place}, without any introduction.{login}",
     )
 
 
 @goal(FILES, needs=("file",), also=(MESSAGES,), topic="message")
 def send_that_text(scene: Scene) -> str:
     file = the_file(scene)
-    scene.need(file.quotable and scene.last("file").get("read"))
+    scene.need(file.presentable and scene.last("file").get("read"))
     login, name = sign_in_to_messages(scene)
     send(scene, name, file.content)
     return scene.say(
@@ -167,9 +189,9 @@ def share_of_the_limit(scene: Scene) -> str:
     scene.call("percentage", part=count, whole=limit)
     keep_file(scene, file.name)
     return scene.say(
-        f"The form takes at most {limit} characters. How many characters does {file.name}{place} have, and what percentage of the limit is that?",
-        f"Count the characters in {file.name}{place} and work out what percent of my limit of {limit} characters they use.",
-        f"I may write {limit} characters. What percentage of that does the text in {file.name}{place} use up, counted in characters?",
+        f"The form takes at most {limit} characters. How many does {file.said}{place} have, and what percentage of the limit is that?",
+        f"Count the characters in {file.said}{place} and work out what percent of my limit of {limit} characters they use.",
+        f"I may write {limit} characters. What percentage of that does the text in {file.said}{place} use up, counted in characters?",
     )
 
 
@@ -206,18 +228,18 @@ def spread_of_length(scene: Scene) -> str:
 
 @goal(FILES, also=(TICKETS,), topic="ticket")
 def ticket_with_a_file(scene: Scene) -> str:
-    file = scene.pick(file for file in below(scene) if file.quotable)
+    file = scene.pick(file for file in below(scene) if file.presentable)
     place = where(scene, file.path)
     enter(scene, file.path)
     scene.call("cat", file_name=file.name)
     login = sign_in(scene)
     title, priority = scene.pick(("Review requested", "Text to be proofread", "Please publish this text")), scene.pick((1, 2, 3))
     ticket = scene.call("create_ticket", title=title, description=file.content, priority=priority)
-    scene.keep("ticket", id=ticket["id"], title=title, priority=priority, own=True)
+    keep_ticket(scene, ticket, own=True)
     return scene.say(
         f"Open a support ticket titled {quoted(scene, title)} at {priority_words(priority)}. "
-        f"Its description should be the exact text of {file.name}{place}.{login}",
-        f"I need somebody from support for {file.name}{place}: file a ticket called {quoted(scene, title)} "
+        f"Its description should be the exact text of {file.said}{place}.{login}",
+        f"I need somebody from support for {file.said}{place}: file a ticket called {quoted(scene, title)} "
         f"with {priority_words(priority)}, and use the file's text, unchanged, as the description.{login}",
     )
 
@@ -233,7 +255,7 @@ def save_a_ticket_text(scene: Scene) -> str:
     scene.call("touch", file_name=name)
     scene.call("echo", content=found["description"], file_name=name)
     keep_file(scene, name, new=True)
-    scene.keep("ticket", id=number, title=ticket.get("title", ""), priority=ticket.get("priority"), own=False)
+    keep_ticket(scene, ticket, own=False)
     return scene.say(
         f"Look up ticket {number} and save its description, word for word, in a new file {name} in the current folder.",
         f"I need the description of support ticket {number} as a file. Create {name} here and put exactly that text in it.",
@@ -254,8 +276,10 @@ def ticket_about_the_file(scene: Scene) -> str:
     )
     priority = scene.pick((2, 3, 4))
     ticket = scene.call("create_ticket", title=title, description=text, priority=priority)
-    scene.keep("ticket", id=ticket["id"], title=title, priority=priority, own=True)
+    keep_ticket(scene, ticket, own=True)
     return scene.say(
-        f"Support should take care of something for that file. Open a ticket titled {quoted(scene, title)} "
-        f"with {priority_words(priority)} and the description {quoted(scene, text)}{login}",
+        f"Support has to do something about that file. Open a ticket titled {quoted(scene, title)} "
+        f"at {priority_words(priority)} that says {quoted(scene, text)}{login}",
+        f"I need help from support with that file, so file a ticket called {quoted(scene, title)}. "
+        f"Describe it as {quoted(scene, text)} and give it {priority_words(priority)}.{login}",
     )

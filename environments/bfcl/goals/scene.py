@@ -64,7 +64,8 @@ class Scene:
         """Make a call of the solution and return its result. Raises NotHere when it fails, also when the result says so politely."""
         call = Call(name, arguments)
         result = self.world.execute(call)
-        if result.error is not None or soft_failure(result.value):
+        asked = name.endswith("_login_status")  # "not logged in" answers the question
+        if result.error is not None or (soft_failure(result.value) and not asked):
             raise NotHere(f"{call}: {result.text}")
         self.calls.append(call)
         return result.value

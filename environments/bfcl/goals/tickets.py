@@ -3,19 +3,21 @@
 from typing import Any
 
 from .file_view import quoted
-from .registry import goal
+from .registry import GOALS, goal
 from .scene import NotHere, Scene
 from .ticket_subjects import Subject, subject, subject_called
 
 TICKETS = "TicketAPI"
 _ACCOUNTS = (("jpark", "Nimbus-42"), ("mlopez", "Harbor!77"), ("t.weber", "Lanterns8"), ("akhan", "Quartz_19"))
 """User names and passwords; the service takes any."""
+_LISTS = ("list_my_tickets", "list_my_open_tickets", "read_a_ticket")
+"""Goals after which "that ticket" could be another one."""
 _RESOLUTIONS = (
-    "Talked to the requester; everything works again.",
-    "Fixed after a restart and confirmed by the requester.",
-    "Settled by phone, nothing left to do.",
+    "Settled with the requester by phone.",
+    "Answered by email; the requester is satisfied.",
+    "Taken care of and confirmed by the requester.",
 )
-_PRIORITIES = {1: "the lowest priority", 2: "priority 2", 3: "priority 3", 4: "priority 4", 5: "the highest priority"}
+_PRIORITIES = {1: "priority 1, the lowest", 2: "priority 2", 3: "priority 3", 4: "priority 4", 5: "priority 5, the highest"}
 
 
 def priority_words(priority: int) -> str:
@@ -44,6 +46,7 @@ def sign_in(scene: Scene) -> str:
 
 def old_ticket(scene: Scene) -> dict[str, Any]:
     """A ticket of the world that the user can know by its number, and that is not done with."""
+    scene.need(not scene.called("logout"))
     queue = scene.service(TICKETS).ticket_queue
     own = {thing["id"] for thing in scene.things.get("ticket", []) if thing["own"]}
     tickets = [ticket for ticket in queue if ticket.get("id") is not None and ticket["id"] not in own]
@@ -52,17 +55,33 @@ def old_ticket(scene: Scene) -> dict[str, Any]:
 
 def keep_ticket(scene: Scene, ticket: dict[str, Any], own: bool, **facts: Any) -> None:
     """Remember a ticket: `own` ones were opened in this story."""
-    scene.keep("ticket", id=ticket["id"], title=ticket.get("title", ""), priority=ticket.get("priority"), own=own, **facts)
+    scene.keep(
+        "ticket", id=ticket["id"], title=ticket.get("title", ""), priority=ticket.get("priority"), own=own, turn=len(scene.turns), **facts
+    )
 
 
-def open_one(scene: Scene) -> tuple[dict[str, Any], Subject]:
-    """The newest ticket of the story, still open, opened by the user about a known subject."""
-    kept = scene.last("ticket")
+def the_ticket(scene: Scene) -> dict[str, Any]:
+    """The newest ticket of the story. Raises NotHere when there is none, or when the user is done with tickets."""
+    scene.need(not scene.called("logout"))
+    return scene.last("ticket")
+
+
+def that(scene: Scene, ticket: dict[str, Any]) -> str:
+    """How the user refers to a ticket of an earlier turn: "that ticket" while nothing else was talked about."""
+    since = scene.turns[ticket["turn"] + 1 :]
+    if all(GOALS[turn.goal].owner == TICKETS and turn.goal not in _LISTS for turn in since):
+        return "that ticket"
+    return "the ticket you opened for me" if ticket["own"] else f"ticket {ticket['id']}"
+
+
+def open_one(scene: Scene) -> tuple[dict[str, Any], Subject, str]:
+    """The newest ticket of the story, still open, opened by the user about a known subject, and the words for it."""
+    kept = the_ticket(scene)
     about = subject_called(kept["title"])
     ticket = next((ticket for ticket in scene.service(TICKETS).ticket_queue if ticket.get("id") == kept["id"]), None)
     if not kept["own"] or about is None or ticket is None or ticket["status"] != "Open":
         raise NotHere("no open ticket of the user's")
-    return ticket, about
+    return ticket, about, that(scene, kept)
 
 
 @goal(TICKETS, topic="open ticket")
@@ -73,10 +92,10 @@ def open_a_ticket(scene: Scene) -> str:
     keep_ticket(scene, ticket, own=True)
     title, text, level = quoted(scene, about.title), quoted(scene, about.text), priority_words(priority)
     return scene.say(
-        f"I'd like support to look into something. Open a ticket titled {title} with {level}; the description is {text}{login}",
-        f"Please file a support ticket for me. Title: {title}. Description: {text} Give it {level}.{login}",
-        f"Can you report a problem to support? Use {title} as the title of the ticket and {text} as its description, at {level}.{login}",
-        f"Something needs fixing, so create a ticket with {level}. Call it {title} and describe it like this: {text}{login}",
+        f"I'd like support to look into something. Open a ticket titled {title} with the description {text} It's {level}.{login}",
+        f"Please file a support ticket called {title} for me. Describe it as {text} and give it {level}.{login}",
+        f"I have a problem to report to support. The ticket should be titled {title}, say {text} and have {level}.{login}",
+        f"Something needs fixing, so create a ticket at {level}. Call it {title} and describe it like this: {text}{login}",
     )
 
 
@@ -95,85 +114,86 @@ def open_a_bare_ticket(scene: Scene) -> str:
 
 @goal(TICKETS, needs=("ticket",), topic="edit text")
 def describe_the_ticket(scene: Scene) -> str:
-    ticket, about = open_one(scene)
+    ticket, about, it = open_one(scene)
     scene.need(scene.last("ticket").get("bare"))
     scene.call("edit_ticket", ticket_id=ticket["id"], updates={"description": about.text})
     text = quoted(scene, about.text)
     return scene.say(
-        f"Here's the description for that ticket: {text}",
-        f"Now I have the details. Set the description of the ticket to {text}",
+        f"Here's the description for {it}: {text}",
+        f"Now I have the details. Set the description of {it} to {text}",
     )
 
 
 @goal(TICKETS, needs=("ticket",), topic="edit text")
 def add_what_is_known_now(scene: Scene) -> str:
-    ticket, about = open_one(scene)
+    ticket, about, it = open_one(scene)
     scene.need(not scene.last("ticket").get("bare"))
     scene.call("edit_ticket", ticket_id=ticket["id"], updates={"description": about.more})
     text = quoted(scene, about.more)
     return scene.say(
-        f"I was too brief. The description of that ticket should read {text}",
-        f"I looked into it some more. Change the ticket's description to {text}",
+        f"I was too brief. The description of {it} should read {text}",
+        f"I looked into the problem some more. Change the description of {it} to {text}",
     )
 
 
 @goal(TICKETS, needs=("ticket",), topic="edit title")
 def retitle_the_ticket(scene: Scene) -> str:
-    ticket, about = open_one(scene)
+    ticket, about, it = open_one(scene)
     scene.call("edit_ticket", ticket_id=ticket["id"], updates={"title": about.clearer})
     title = quoted(scene, about.clearer)
     return scene.say(
-        f"The title could be clearer. Change it to {title}.",
-        f"On second thought, {title} is a better title for that ticket. Please update it.",
+        f"The title of {it} could be clearer. Change it to {title}.",
+        f"On second thought, {title} is a better title for {it}. Please update it.",
     )
 
 
 @goal(TICKETS, needs=("ticket",), topic="priority")
 def raise_the_priority(scene: Scene) -> str:
-    kept = scene.last("ticket")
+    kept = the_ticket(scene)
     scene.need(isinstance(kept["priority"], int) and kept["priority"] < 4)
     if kept["own"]:
         open_one(scene)
     priority = scene.pick(number for number in (4, 5) if number > kept["priority"])
     scene.call("edit_ticket", ticket_id=kept["id"], updates={"priority": priority})
-    level = priority_words(priority)
+    level, it = priority_words(priority), that(scene, kept)
     return scene.say(
-        f"It's more pressing than I thought. Raise that ticket to {level}.",
-        f"My boss is asking about it now. Give that ticket {level}, please.",
-        f"I need an answer sooner. Can you set the ticket to {level}?",
+        f"It's more pressing than I thought. Raise {it} to {level}.",
+        f"My boss is asking about it now. Give {it} {level}.",
+        f"I need an answer sooner. Can you set {it} to {level}?",
     )
 
 
 @goal(TICKETS, needs=("ticket",), topic="look")
 def show_the_ticket(scene: Scene) -> str:
-    ticket = scene.last("ticket")
+    ticket = the_ticket(scene)
     scene.need(ticket["own"] and scene.called("create_ticket"))
     scene.call("get_ticket", ticket_id=ticket["id"])
+    it = that(scene, ticket)
     return scene.say(
-        "Pull that ticket up again, please. I want to see exactly how it's recorded.",
-        "Show me the ticket as it is in the system now, so I can double-check it.",
-        "Can you look the ticket up once more and read me all its details?",
+        f"Pull up {it}, please. I want to see exactly how it's recorded.",
+        f"Show me {it} as it is in the system now, so I can double-check it.",
+        f"Can you look up {it} and give me all its details?",
     )
 
 
 @goal(TICKETS, needs=("ticket",), topic="done")
 def resolve_my_ticket(scene: Scene) -> str:
-    ticket, about = open_one(scene)
+    ticket, about, it = open_one(scene)
     scene.call("resolve_ticket", ticket_id=ticket["id"], resolution=about.fix)
     fix = quoted(scene, about.fix)
     return scene.say(
-        f"Never mind, I solved it myself. Mark the ticket as resolved with the note {fix}",
-        f"Good news: the problem is gone. Resolve that ticket, and give {fix} as the resolution.",
+        f"Never mind, I solved it myself. Mark {it} as resolved with the note {fix}",
+        f"Good news: I don't need support for that any more. Resolve {it}, and give {fix} as the resolution.",
     )
 
 
 @goal(TICKETS, needs=("ticket",), topic="done")
 def close_my_ticket(scene: Scene) -> str:
-    ticket, _ = open_one(scene)
+    ticket, _, it = open_one(scene)
     scene.call("close_ticket", ticket_id=ticket["id"])
     return scene.say(
-        "A colleague tells me that this has been reported already, so close my ticket again.",
-        "Forget it, that sorted itself out. You can close the ticket.",
+        f"A colleague tells me that this has been reported already, so close {it}.",
+        f"Forget it, the matter sorted itself out. You can close {it}.",
     )
 
 
@@ -181,7 +201,7 @@ def close_my_ticket(scene: Scene) -> str:
 def read_a_ticket(scene: Scene) -> str:
     ticket = old_ticket(scene)
     scene.call("get_ticket", ticket_id=ticket["id"])
-    keep_ticket(scene, ticket, own=False, turn=len(scene.turns))
+    keep_ticket(scene, ticket, own=False)
     number = ticket["id"]
     return scene.say(
         f"What's ticket {number} about? I have to talk to the person who reported it.",
@@ -192,20 +212,20 @@ def read_a_ticket(scene: Scene) -> str:
 
 @goal(TICKETS, needs=("ticket",), topic="done")
 def resolve_what_was_read(scene: Scene) -> str:
-    ticket = scene.last("ticket")
+    ticket = the_ticket(scene)
     scene.need(not ticket["own"])
     text = scene.pick(_RESOLUTIONS)
     scene.call("resolve_ticket", ticket_id=ticket["id"], resolution=text)
-    said = quoted(scene, text)
+    said, it = quoted(scene, text), that(scene, ticket)
     return scene.say(
-        f"That has been taken care of. Resolve the ticket with the note {said}",
-        f"I know that one, it's done. Set it to resolved and record {said} as the resolution.",
+        f"That has been taken care of. Resolve {it} with the note {said}",
+        f"I know about that one, it's done. Set {it} to resolved and record {said} as the resolution.",
     )
 
 
 @goal(TICKETS, needs=("ticket",), topic="status")
 def take_the_ticket_on(scene: Scene) -> str:
-    ticket = scene.last("ticket")
+    ticket = the_ticket(scene)
     scene.need(not ticket["own"] and not scene.called("close_ticket", "resolve_ticket"))
     status = scene.pick(("In Progress", "On Hold", "Waiting for Customer"))
     reason = {
@@ -214,9 +234,10 @@ def take_the_ticket_on(scene: Scene) -> str:
         "Waiting for Customer": "I've sent the reporter a question.",
     }[status]
     scene.call("edit_ticket", ticket_id=ticket["id"], updates={"status": status})
+    it = that(scene, ticket)
     return scene.say(
-        f"{reason} Change the ticket's status to '{status}'.",
-        f'{reason} So please set the status of that ticket to "{status}".',
+        f"{reason} Change the status of {it} to '{status}'.",
+        f'{reason} So please set the status of {it} to "{status}".',
     )
 
 
@@ -247,12 +268,13 @@ def close_a_ticket(scene: Scene) -> str:
 
 @goal(TICKETS, needs=("ticket",), topic="look")
 def see_that_it_is_done(scene: Scene) -> str:
-    ticket = scene.last("ticket")
+    ticket = the_ticket(scene)
     scene.need(not ticket["own"] and scene.called("close_ticket", "resolve_ticket"))
     scene.call("get_ticket", ticket_id=ticket["id"])
+    it = that(scene, ticket)
     return scene.say(
-        "Show me the ticket's record now, so that I can see the change went through.",
-        "Bring that ticket up, please. I want to see its status for myself.",
+        f"Show me the record of {it} now, so that I can see the change went through.",
+        f"Bring up {it}, please. I want to see its status for myself.",
     )
 
 
