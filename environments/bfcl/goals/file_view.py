@@ -14,7 +14,7 @@ SHORT = 240
 """Most characters of a text that a user has sent, posted or copied word for word."""
 _PICTURES = (".jpg", ".jpeg", ".png", ".gif")
 _LOCAL = ("cat", "wc", "grep", "sort", "tail", "diff", "touch", "mkdir", "cp", "mv", "rm", "rmdir", "echo", "du", "ls")
-_PLACEHOLDERS = {"content", "data", "draft", "hidden", "random", "sample", "test", "other", "old"}
+_PLACEHOLDERS = {"archived", "content", "data", "draft", "hidden", "random", "sample", "test", "other", "old"}
 
 
 @frozen
@@ -155,6 +155,11 @@ def _at_work(scene: Scene) -> bool:
 def mentioned(scene: Scene, name: str) -> bool:
     """Whether an earlier turn was about a file or folder of that name, so that the user would now say "it"."""
     return any(name in call.arguments.values() for call in scene.earlier())
+
+
+def created(scene: Scene, name: str) -> bool:
+    """Whether the user had a file of that name made in an earlier turn."""
+    return any(call.name == "touch" and call.arguments["file_name"] == name for call in scene.earlier())
 
 
 def the_file(scene: Scene) -> Seen:

@@ -6,13 +6,16 @@ from .file_view import FILES, Seen, below, current, enter, folder_at, folder_wor
 from .registry import GOALS, goal
 from .scene import Scene
 
+_KINDS = {".txt": "text file", ".pdf": "PDF", ".csv": "CSV file", ".docx": "Word document", ".json": "JSON file", ".md": "Markdown file"}
+"""What people call a file, by its ending."""
+
 
 def some_file(scene: Scene, least_words: int = 2) -> Seen:
     """A file with a text worth a question, somewhere below the current folder."""
     return scene.pick(file for file in below(scene) if file.legible and file.words >= least_words and not mentioned(scene, file.name))
 
 
-@goal(FILES, topic="read")
+@goal(FILES, topic="file read")
 def read_a_file(scene: Scene) -> str:
     file = some_file(scene)
     place = where(scene, file.path)
@@ -27,12 +30,12 @@ def read_a_file(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="list")
+@goal(FILES, topic="file list")
 def look_into_a_folder(scene: Scene) -> str:
     path = scene.pick(path for path in paths(scene) if path and folder_at(scene, path).contents and not mentioned(scene, path[-1]))
     enter(scene, path)
     scene.call("ls")
-    scene.keep("listing", names=tuple(current(scene).contents))
+    scene.keep("listing", turn=len(scene.turns))
     folder = folder_words(path[0]) if len(path) == 1 else f"{folder_words(path[1])} under {path[0]}"
     return scene.say(
         f"Go into {folder} and tell me what files are in there.",
@@ -41,14 +44,14 @@ def look_into_a_folder(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="list")
+@goal(FILES, topic="file list")
 def list_hidden_too(scene: Scene) -> str:
     path = scene.pick(path for path in paths(scene) if folder_at(scene, path).contents and len(path) < 2)
     scene.need(not path or not mentioned(scene, path[0]))
     here = spot(scene)
     enter(scene, path)
     scene.call("ls", a=True)
-    scene.keep("listing", names=tuple(current(scene).contents))
+    scene.keep("listing", turn=len(scene.turns))
     if path:
         folder = folder_words(path[0])
         return scene.say(
@@ -61,7 +64,7 @@ def list_hidden_too(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="find")
+@goal(FILES, topic="file find")
 def search_by_word(scene: Scene) -> str:
     scene.need(not scene.called("cd"))
     parts = {part for file in below(scene) for part in re.findall(r"[A-Za-z]{4,}", file.stem)}
@@ -76,7 +79,7 @@ def search_by_word(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="find")
+@goal(FILES, topic="file find")
 def where_is_the_file(scene: Scene) -> str:
     scene.need(not scene.called("cd"))
     file = scene.pick(file for file in below(scene) if file.path and not mentioned(scene, file.name))
@@ -91,7 +94,7 @@ def where_is_the_file(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("found",), topic="read")
+@goal(FILES, needs=("found",), topic="file read")
 def open_what_was_found(scene: Scene) -> str:
     found = scene.last("found")
     scene.need(found["turn"] == len(scene.turns) - 1)
@@ -106,7 +109,7 @@ def open_what_was_found(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="count")
+@goal(FILES, topic="file count")
 def count_words(scene: Scene) -> str:
     file = some_file(scene, 4)
     place = where(scene, file.path)
@@ -120,7 +123,66 @@ def count_words(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="count")
+@goal(FILES, topic="file count")
+def which_is_longer(scene: Scene) -> str:
+    one = some_file(scene, 3)
+    other = scene.pick(file for file in below(scene) if file.path == one.path and file.name != one.name and file.legible)
+    scene.need(one.words != other.words and not mentioned(scene, other.name))
+    place = where(scene, one.path)
+    enter(scene, one.path)
+    scene.call("wc", file_name=one.name, mode="w")
+    scene.call("wc", file_name=other.name, mode="w")
+    return scene.say(
+        f"Which has more words, {one.said} or {other.said}{place}? Give me both counts.",
+        f"I only have time to proofread the shorter of {one.said} and {other.said}{place}. How many words does each of them have?",
+        f"Get me the word counts of {one.said} and {other.said}{place}, so that I can see which of them is longer.",
+    )
+
+
+@goal(FILES, needs=("found",), topic="file count")
+def count_what_was_found(scene: Scene) -> str:
+    found = scene.last("found")
+    scene.need(found["turn"] == len(scene.turns) - 1)
+    file = scene.pick(file for file in below(scene) if (file.name, file.path) == (found["name"], found["path"]) and file.legible)
+    enter(scene, file.path)
+    scene.call("wc", file_name=file.name, mode="w")
+    keep_file(scene, file.name, counted="words")
+    return scene.say(
+        "That's the one I meant. Go there and count its words for me, please.",
+        "Found at last! How many words does it have?",
+    )
+
+
+@goal(FILES, needs=("listing",), topic="file read")
+def open_the_only_one(scene: Scene) -> str:
+    scene.need(scene.last("listing")["turn"] == len(scene.turns) - 1)
+    files = [file for file in below(scene) if not file.path]
+    file = scene.pick(one for one in files if one.legible and [file.ending for file in files].count(one.ending) == 1)
+    scene.need(file.ending in _KINDS)
+    scene.call("cat", file_name=file.name)
+    keep_file(scene, file.name, read=True)
+    return scene.say(
+        f"Open the {_KINDS[file.ending]} in there and show me what it says.",
+        f"What's written in the {_KINDS[file.ending]}?",
+        f"I'm interested in the {_KINDS[file.ending]}. Can you show me its text?",
+    )
+
+
+@goal(FILES, needs=("listing",), topic="file count")
+def count_the_only_one(scene: Scene) -> str:
+    scene.need(scene.last("listing")["turn"] == len(scene.turns) - 1)
+    files = [file for file in below(scene) if not file.path]
+    file = scene.pick(one for one in files if one.legible and [file.ending for file in files].count(one.ending) == 1)
+    scene.need(file.ending in _KINDS)
+    scene.call("wc", file_name=file.name, mode="w")
+    keep_file(scene, file.name, counted="words")
+    return scene.say(
+        f"How many words does the {_KINDS[file.ending]} in there have?",
+        f"Count the words in the {_KINDS[file.ending]}, please. I need the number for my report.",
+    )
+
+
+@goal(FILES, topic="file count")
 def count_characters(scene: Scene) -> str:
     file = some_file(scene, 4)
     place = where(scene, file.path)
@@ -134,7 +196,7 @@ def count_characters(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="count")
+@goal(FILES, topic="file count")
 def count_lines(scene: Scene) -> str:
     file = scene.pick(file for file in below(scene) if file.legible and file.lines > 2)
     place = where(scene, file.path)
@@ -148,7 +210,7 @@ def count_lines(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="grep")
+@goal(FILES, topic="file grep")
 def lines_with_a_word(scene: Scene) -> str:
     file = some_file(scene, 6)
     words = {word for word in re.findall(r"[A-Za-z]{5,}", file.content) if word.lower() not in ("about", "which", "there", "these")}
@@ -165,7 +227,7 @@ def lines_with_a_word(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="tail")
+@goal(FILES, topic="file tail")
 def last_lines(scene: Scene) -> str:
     file = scene.pick(file for file in below(scene) if file.legible and file.lines > 4)
     number = scene.pick(number for number in (2, 3, 4, 5, 8, 10) if number < file.lines)
@@ -180,7 +242,7 @@ def last_lines(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="sort")
+@goal(FILES, topic="file sort")
 def sorted_lines(scene: Scene) -> str:
     file = scene.pick(file for file in below(scene) if file.legible and 2 < file.lines < 60)
     scene.need(sorted(file.content.splitlines()) != file.content.splitlines())
@@ -195,18 +257,21 @@ def sorted_lines(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="diff")
+@goal(FILES, topic="file diff")
 def compare_two_files(scene: Scene) -> str:
     one = some_file(scene)
     other = scene.pick(
         file
         for file in below(scene)
-        if file.path == one.path and file.ending == one.ending and file.legible and file.content != one.content
+        if file.path == one.path
+        and file.ending == one.ending
+        and not mentioned(scene, file.name)
+        and file.legible
+        and file.content != one.content
     )
     place = where(scene, one.path)
     enter(scene, one.path)
     scene.call("diff", file_name1=one.name, file_name2=other.name)
-    keep_file(scene, one.name)
     return scene.say(
         f"What would change from {one.name} to {other.name}{place}? Show me the differing lines.",
         f"Somebody asked me how {one.name} differs from {other.name}{place}. Compare the first with the second, line by line.",
@@ -214,7 +279,7 @@ def compare_two_files(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="size")
+@goal(FILES, topic="file size")
 def size_in_bytes(scene: Scene) -> str:
     path = scene.pick(path for path in paths(scene) if len(path) < 2 and any(file.path[: len(path)] == path for file in below(scene)))
     folder = folder_words(path[0]) if path else spot(scene)
@@ -231,7 +296,7 @@ def size_in_bytes(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="size")
+@goal(FILES, topic="file size")
 def size_to_read(scene: Scene) -> str:
     path = scene.pick(path for path in paths(scene) if len(path) < 2 and any(file.path[: len(path)] == path for file in below(scene)))
     folder = folder_words(path[0]) if path else spot(scene)
@@ -248,7 +313,7 @@ def size_to_read(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="where")
+@goal(FILES, topic="file where")
 def which_folder_is_this(scene: Scene) -> str:
     scene.need(scene.called("cd") and _at_files(scene))
     scene.call("pwd")
@@ -259,7 +324,7 @@ def which_folder_is_this(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="up")
+@goal(FILES, topic="file up")
 def back_up_one_level(scene: Scene) -> str:
     scene.need(scene.called("cd") and current(scene).parent is not None)
     folder = spot(scene)

@@ -4,6 +4,7 @@ from .file_view import (
     FILES,
     Seen,
     below,
+    created,
     enter,
     folder_at,
     folder_words,
@@ -58,7 +59,7 @@ def fresh_files(scene: Scene) -> list[Seen]:
     return [file for file in below(scene) if file.words and not mentioned(scene, file.name)]
 
 
-@goal(FILES, topic="new folder")
+@goal(FILES, topic="file new folder")
 def make_a_folder(scene: Scene) -> str:
     path, name = scene.pick(path for path in paths(scene) if len(path) < 2), scene.pick(FOLDERS)
     free(scene, name, path)
@@ -74,7 +75,7 @@ def make_a_folder(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("folder",), topic="fill folder")
+@goal(FILES, needs=("folder",), topic="file fill folder")
 def move_a_file_there(scene: Scene) -> str:
     folder = scene.last("folder")
     scene.need(folder["turn"] == len(scene.turns) - 1 and folder["name"] in folders_in(folder_at(scene, ())))
@@ -88,7 +89,7 @@ def move_a_file_there(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="fill folder")
+@goal(FILES, topic="file fill folder")
 def new_folder_with_a_copy(scene: Scene) -> str:
     file, name = some_file(scene), scene.pick(("Backup", "Safe_Copies", "Backup_2026", "Snapshot"))
     free(scene, name, file.path)
@@ -97,7 +98,6 @@ def new_folder_with_a_copy(scene: Scene) -> str:
     scene.call("mkdir", dir_name=name)
     scene.call("cp", source=file.name, destination=name)
     scene.keep("stored", name=file.name, folder=name, moved=False, turn=len(scene.turns))
-    keep_file(scene, file.name)
     said = quoted(scene, name)
     return scene.say(
         f"I'm about to edit {file.said}{place}. Create a folder called {said} next to it and put a copy of the file in there first.",
@@ -105,7 +105,7 @@ def new_folder_with_a_copy(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="fill folder")
+@goal(FILES, topic="file fill folder")
 def new_folder_for_a_file(scene: Scene) -> str:
     file, name = some_file(scene), scene.pick(FOLDERS)
     free(scene, name, file.path)
@@ -121,7 +121,7 @@ def new_folder_for_a_file(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="new file")
+@goal(FILES, topic="file new file")
 def write_a_note(scene: Scene) -> str:
     path, (name, text, why) = scene.pick(path for path in paths(scene) if len(path) < 2), scene.pick(NOTES)
     free(scene, name, path)
@@ -138,7 +138,7 @@ def write_a_note(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="new file")
+@goal(FILES, topic="file new file")
 def make_an_empty_file(scene: Scene) -> str:
     path, (name, _, why) = scene.pick(path for path in paths(scene) if len(path) < 2), scene.pick(NOTES)
     free(scene, name, path)
@@ -152,7 +152,7 @@ def make_an_empty_file(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("empty file",), topic="fill file")
+@goal(FILES, needs=("empty file",), topic="file fill file")
 def fill_the_empty_file(scene: Scene) -> str:
     name = scene.last("empty file")["name"]
     scene.need(scene.last("empty file")["turn"] == len(scene.turns) - 1)
@@ -167,7 +167,7 @@ def fill_the_empty_file(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="overwrite")
+@goal(FILES, topic="file overwrite")
 def replace_the_text(scene: Scene) -> str:
     file = scene.pick(file for file in fresh_files(scene) if file.legible and replaceable(file))
     place, text = where(scene, file.path), scene.pick(REWRITTEN)
@@ -181,7 +181,7 @@ def replace_the_text(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="copy")
+@goal(FILES, topic="file copy")
 def back_up_a_file(scene: Scene) -> str:
     file = some_file(scene)
     copy = f"{file.stem}{scene.pick(('_backup', '_copy', '_v1', '_original'))}{file.ending}"
@@ -197,10 +197,10 @@ def back_up_a_file(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("copy",), topic="overwrite")
+@goal(FILES, needs=("copy",), topic="file overwrite")
 def edit_the_original(scene: Scene) -> str:
     copy, text = scene.last("copy"), scene.pick(REWRITTEN)
-    scene.need(copy["turn"] == len(scene.turns) - 1)
+    scene.need(copy["turn"] == len(scene.turns) - 1 and not created(scene, copy["source"]))
     file = scene.pick(file for file in here(scene) if file.name == copy["source"] and file.legible and replaceable(file))
     scene.call("echo", content=text, file_name=file.name)
     keep_file(scene, file.name, new=True, copied=copy["name"])
@@ -211,10 +211,10 @@ def edit_the_original(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("copy",), topic="diff")
+@goal(FILES, needs=("copy",), topic="file diff")
 def check_the_copy(scene: Scene) -> str:
     copy = scene.last("copy")
-    scene.need({copy["source"], copy["name"]} <= {file.name for file in here(scene)})
+    scene.need({copy["source"], copy["name"]} <= {file.name for file in here(scene) if file.legible})
     scene.call("diff", file_name1=copy["source"], file_name2=copy["name"])
     if copy["turn"] == len(scene.turns) - 1:
         return scene.say(
@@ -228,7 +228,7 @@ def check_the_copy(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="rename")
+@goal(FILES, topic="file rename")
 def rename_a_file(scene: Scene) -> str:
     file = some_file(scene)
     code = file.ending in (".py", ".json", ".csv")
@@ -246,20 +246,26 @@ def rename_a_file(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("file",), topic="rename")
+@goal(FILES, needs=("file",), topic="file rename")
 def rename_that_file(scene: Scene) -> str:
     file = the_file(scene)
-    name = f"{file.stem}{scene.pick(('_2026', '_v2', '_checked', '_reviewed'))}{file.ending}"
+    new = scene.last("file").get("new")
+    name = f"{file.stem}{scene.pick(('_2026', '_v2') if new else ('_checked', '_reviewed'))}{file.ending}"
     free(scene, name)
     scene.call("mv", source=file.name, destination=name)
     keep_file(scene, name, renamed=True)
+    if new:
+        return scene.say(
+            f"I'm not happy with the name of that file. Make it {name}.",
+            f"Okay, now give that file a new name: {name}.",
+        )
     return scene.say(
-        f"Thanks. Rename that file to {name}, so I know I've been through it.",
-        f"Okay, now give that file a new name: {name}.",
+        f"Thanks. Rename that file to {name}, so that everybody knows I've been through it.",
+        f"Good, that's done. Now call that file {name}, so that I don't look at it twice.",
     )
 
 
-@goal(FILES, topic="store")
+@goal(FILES, topic="file store")
 def put_a_file_away(scene: Scene) -> str:
     file = scene.pick(file for file in fresh_files(scene) if folders_in(folder_at(scene, file.path)))
     folder = scene.pick(folders_in(folder_at(scene, file.path)))
@@ -275,7 +281,7 @@ def put_a_file_away(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="store")
+@goal(FILES, topic="file store")
 def copy_a_file_away(scene: Scene) -> str:
     file = scene.pick(file for file in fresh_files(scene) if folders_in(folder_at(scene, file.path)))
     folder = scene.pick(folders_in(folder_at(scene, file.path)))
@@ -291,7 +297,7 @@ def copy_a_file_away(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("stored",), topic="rename")
+@goal(FILES, needs=("stored",), topic="file rename")
 def rename_it_there(scene: Scene) -> str:
     stored = scene.last("stored")
     scene.need(stored["turn"] == len(scene.turns) - 1)
@@ -308,7 +314,7 @@ def rename_it_there(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("stored",), topic="list")
+@goal(FILES, needs=("stored",), topic="file list")
 def check_that_it_arrived(scene: Scene) -> str:
     stored = scene.last("stored")
     scene.need(stored["turn"] == len(scene.turns) - 1)
@@ -320,7 +326,7 @@ def check_that_it_arrived(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="delete")
+@goal(FILES, topic="file delete")
 def delete_a_file(scene: Scene) -> str:
     file = scene.pick(file for file in fresh_files(scene) if any(part in file.name.lower() for part in _DISPENSABLE))
     place = where(scene, file.path)
@@ -333,7 +339,7 @@ def delete_a_file(scene: Scene) -> str:
     )
 
 
-@goal(FILES, topic="delete")
+@goal(FILES, topic="file delete")
 def remove_an_empty_folder(scene: Scene) -> str:
     options = [(path, name) for path in paths(scene) for name in folders_in(folder_at(scene, path))]
     path, name = scene.pick((path, name) for path, name in options if len(path) < 2 and not folder_at(scene, (*path, name)).contents)

@@ -8,7 +8,7 @@ from .registry import goal
 from .scene import Scene
 
 
-@goal(FILES, needs=("file",), topic="read")
+@goal(FILES, needs=("file",), topic="file read")
 def read_that_file(scene: Scene) -> str:
     file = the_file(scene)
     scene.need(file.legible and not scene.last("file").get("new") and not scene.last("file").get("lines"))
@@ -21,7 +21,7 @@ def read_that_file(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("file",), topic="read")
+@goal(FILES, needs=("file",), topic="file read")
 def check_what_was_written(scene: Scene) -> str:
     file = the_file(scene)
     scene.need(scene.last("file").get("new"))
@@ -33,10 +33,12 @@ def check_what_was_written(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("file",), topic="overwrite")
+@goal(FILES, needs=("file",), topic="file overwrite")
 def replace_that_text(scene: Scene) -> str:
     file, text = the_file(scene), scene.pick(REWRITTEN)
-    scene.need(file.legible and replaceable(file) and scene.last("file").get("read") and not scene.called("echo"))
+    scene.need(
+        file.legible and replaceable(file) and scene.last("file").get("read") and not scene.called("echo", "post_tweet", "send_message")
+    )
     scene.call("echo", content=text, file_name=file.name)
     keep_file(scene, file.name, new=True)
     said = quoted(scene, text)
@@ -46,7 +48,7 @@ def replace_that_text(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("file",), topic="count")
+@goal(FILES, needs=("file",), topic="file count")
 def count_that_file(scene: Scene) -> str:
     file = the_file(scene)
     scene.need(file.legible and file.words > 3)
@@ -61,7 +63,7 @@ def count_that_file(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("file",), topic="copy")
+@goal(FILES, needs=("file",), topic="file copy")
 def copy_that_file(scene: Scene) -> str:
     file = the_file(scene)
     copy = f"{file.stem}{scene.pick(('_backup', '_copy', '_2026', '_shared'))}{file.ending}"
@@ -75,47 +77,57 @@ def copy_that_file(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("file",), topic="store")
+@goal(FILES, needs=("file",), topic="file store")
 def put_that_file_away(scene: Scene) -> str:
     file = the_file(scene)
     folder = scene.pick(folders_in(current(scene)))
     free(scene, file.name, (folder,))
     scene.call("mv", source=file.name, destination=folder)
     scene.keep("stored", name=file.name, folder=folder, moved=True, turn=len(scene.turns))
+    if scene.last("file").get("new"):
+        return scene.say(
+            f"All right, that file belongs in {folder_words(folder)}. Can you move it there?",
+            f"It shouldn't lie around here. Move the file into {folder_words(folder)}.",
+        )
     return scene.say(
         f"Thanks, I'm through with it. Move the file into {folder_words(folder)}.",
-        f"All right, that file belongs in {folder_words(folder)}. Can you move it there?",
+        f"Okay, I don't need that file here any longer. Put it in {folder_words(folder)}.",
     )
 
 
-@goal(FILES, needs=("file",), topic="store")
+@goal(FILES, needs=("file",), topic="file store")
 def copy_that_file_away(scene: Scene) -> str:
     file = the_file(scene)
     folder = scene.pick(folders_in(current(scene)))
     free(scene, file.name, (folder,))
     scene.call("cp", source=file.name, destination=folder)
     scene.keep("stored", name=file.name, folder=folder, moved=False, turn=len(scene.turns))
+    if any(part in folder.lower() for part in ("archive", "backup", "past", "temp")):
+        return scene.say(
+            f"I want this one backed up: copy it into {folder_words(folder)}.",
+            f"Put a copy of that file in {folder_words(folder)} as well, but leave the original here.",
+        )
     return scene.say(
-        f"Put a copy of that file in {folder_words(folder)} too, but leave the original here.",
-        f"I want this one backed up: copy it into {folder_words(folder)}.",
+        f"Put a copy of that file in {folder_words(folder)}, but leave the original here.",
+        f"I'll need it in {folder_words(folder)} as well, so copy it there.",
     )
 
 
-@goal(FILES, needs=("file",), topic="diff")
+@goal(FILES, needs=("file",), topic="file diff")
 def compare_it_with_another(scene: Scene) -> str:
     file = the_file(scene)
     others = [one for one in here(scene) if one.ending == file.ending and one.legible and one.content != file.content]
-    scene.need(file.legible)
+    kept = scene.last("file")
+    scene.need(file.legible and not kept.get("new") and not kept.get("renamed"))
     other = scene.pick(one for one in others if one.name != file.name)
     scene.call("diff", file_name1=file.name, file_name2=other.name)
-    keep_file(scene, file.name)
     return scene.say(
         f"Compare it to {other.name}, which is in the same folder, line by line and show me the differences.",
         f"What would change from that file to {other.name}, which is right beside it? Show me the differing lines.",
     )
 
 
-@goal(FILES, needs=("file",), topic="grep")
+@goal(FILES, needs=("file",), topic="file grep")
 def lines_of_it_with_a_word(scene: Scene) -> str:
     file = the_file(scene)
     scene.need(file.legible and not scene.last("file").get("lines"))
@@ -131,7 +143,7 @@ def lines_of_it_with_a_word(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("file",), topic="new file")
+@goal(FILES, needs=("file",), topic="file new file")
 def save_the_lines(scene: Scene) -> str:
     file = the_file(scene)
     lines = scene.last("file").get("lines")
@@ -148,7 +160,7 @@ def save_the_lines(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("file",), topic="new file")
+@goal(FILES, needs=("file",), topic="file new file")
 def save_the_sorted_lines(scene: Scene) -> str:
     file = the_file(scene)
     text = scene.last("file").get("sorted")
@@ -164,7 +176,7 @@ def save_the_sorted_lines(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("file",), topic="new file")
+@goal(FILES, needs=("file",), topic="file new file")
 def note_the_count(scene: Scene) -> str:
     file = the_file(scene)
     unit = scene.last("file").get("counted")

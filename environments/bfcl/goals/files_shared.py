@@ -3,6 +3,7 @@
 from typing import Any
 
 from .file_view import FILES, Seen, below, enter, folder_at, free, keep_file, quoted, the_file, where
+from .files_changes import fresh_files
 from .registry import goal
 from .scene import NotHere, Scene
 from .tickets import TICKETS, keep_ticket, priority_words, sign_in
@@ -57,21 +58,23 @@ def send(scene: Scene, name: str, text: str) -> None:
     """Write to somebody known by name."""
     receiver: Any = scene.call("get_user_id", user=name)
     scene.call("send_message", receiver_id=receiver["user_id"], message=text)
-    scene.keep("message", receiver=receiver["user_id"], name=name, text=text)
+    scene.keep("message", name=name, text=text, turn=len(scene.turns))
 
 
 @goal(FILES, also=(TWEETS,), topic="tweet")
 def tweet_a_file(scene: Scene) -> str:
-    file = scene.pick(file for file in below(scene) if file.presentable and file.ending in (".txt", ".md", ".csv", "") and file.words > 2)
+    file = scene.pick(
+        file for file in fresh_files(scene) if file.presentable and file.ending in (".txt", ".md", ".csv", "") and file.words > 2
+    )
     place = where(scene, file.path)
     enter(scene, file.path)
     scene.call("cat", file_name=file.name)
     login = sign_in_to_tweets(scene)
     tweet = scene.call("post_tweet", content=file.content)
-    scene.keep("tweet", id=tweet["id"], text=file.content)
+    scene.keep("tweet", id=tweet["id"], text=file.content, turn=len(scene.turns))
     keep_file(scene, file.name, read=True)
     return scene.say(
-        f"I drafted a tweet in {file.said}{place}. Post the text of that file exactly as it stands.{login}",
+        f"I'd like my followers to see what's in {file.said}{place}. Tweet its text exactly as it stands.{login}",
         f"Please tweet the contents of {file.said}{place}, word for word and nothing added.{login}",
     )
 
@@ -83,7 +86,7 @@ def tweet_that_text(scene: Scene) -> str:
     tag = scene.pick(("#work", "#update", "#notes", "#progress"))
     login = sign_in_to_tweets(scene)
     tweet = scene.call("post_tweet", content=file.content, tags=[tag])
-    scene.keep("tweet", id=tweet["id"], text=file.content)
+    scene.keep("tweet", id=tweet["id"], text=file.content, turn=len(scene.turns))
     return scene.say(
         f"People should see that. Tweet exactly that text and add the tag {tag}.{login}",
         f"Post that text on Twitter as it is, tagged {tag}.{login}",
@@ -92,14 +95,14 @@ def tweet_that_text(scene: Scene) -> str:
 
 @goal(FILES, also=(TWEETS,), topic="tweet")
 def tweet_the_length(scene: Scene) -> str:
-    file = scene.pick(file for file in below(scene) if file.legible and file.words > 4)
+    file = scene.pick(file for file in fresh_files(scene) if file.legible and file.words > 4)
     place = where(scene, file.path)
     enter(scene, file.path)
     count = scene.call("wc", file_name=file.name, mode="w")["count"]
     form = scene.pick(("Today's word count: {}.", "My text has {} words so far.", "{} words written, and counting!"))
     login = sign_in_to_tweets(scene)
     tweet = scene.call("post_tweet", content=form.format(count))
-    scene.keep("tweet", id=tweet["id"], text=form.format(count))
+    scene.keep("tweet", id=tweet["id"], text=form.format(count), turn=len(scene.turns))
     gap = f'"{form.format("N")}"'
     return scene.say(
         f"Count the words in {file.said}{place} and tweet {gap} with the real number instead of the N.{login}",
@@ -109,11 +112,12 @@ def tweet_the_length(scene: Scene) -> str:
 
 @goal(FILES, needs=("stored",), also=(TWEETS,), topic="tweet")
 def tweet_the_tidying(scene: Scene) -> str:
-    scene.need(scene.last("stored")["moved"])
+    stored = scene.last("stored")
+    scene.need(stored["moved"] and stored["turn"] == len(scene.turns) - 1)
     text = scene.pick(("Finally tidied up my files. Small steps!", "One file less on my desk today.", "Spring cleaning, the digital kind."))
     login = sign_in_to_tweets(scene)
     tweet = scene.call("post_tweet", content=text)
-    scene.keep("tweet", id=tweet["id"], text=text)
+    scene.keep("tweet", id=tweet["id"], text=text, turn=len(scene.turns))
     return scene.say(
         f"That feels good. Tweet this for me: {quoted(scene, text)}{login}",
         f"Let my followers know, too. Post {quoted(scene, text)} on Twitter.{login}",
@@ -128,17 +132,17 @@ def announce_and_keep(scene: Scene) -> str:
     scene.call("echo", content=text, file_name=name)
     login = sign_in_to_tweets(scene)
     tweet = scene.call("post_tweet", content=text)
-    scene.keep("tweet", id=tweet["id"], text=text)
+    scene.keep("tweet", id=tweet["id"], text=text, turn=len(scene.turns))
     said = quoted(scene, text)
     return scene.say(
         f"We have news! Tweet {said} and keep the same text in a new file called {name} in the current folder.{login}",
-        f"Save the sentence {said} in a new file {name} right here, for our records, and then post it on Twitter as well.{login}",
+        f"Save {said} in a new file {name} in the current folder, for our records, and then post it on Twitter as well.{login}",
     )
 
 
 @goal(FILES, also=(MESSAGES,), topic="message")
 def send_a_file_text(scene: Scene) -> str:
-    file = scene.pick(file for file in below(scene) if file.presentable and file.words > 2)
+    file = scene.pick(file for file in fresh_files(scene) if file.presentable and file.words > 2)
     place = where(scene, file.path)
     enter(scene, file.path)
     scene.call("cat", file_name=file.name)
@@ -169,7 +173,8 @@ def tell_about_the_file(scene: Scene) -> str:
     scene.need(kept.get("new") or kept.get("renamed"))
     login, name = sign_in_to_messages(scene)
     if kept.get("new"):
-        text = scene.pick((f"I've updated {file.name}. Could you have a look at it?", f"The new text of {file.name} is ready."))
+        verb = "written" if scene.called("touch") else "updated"
+        text = scene.pick((f"I've {verb} {file.name}. Could you have a look at it?", f"The text of {file.name} is ready."))
     else:
         text = scene.pick((f"The file is now called {file.name}.", f"Please use {file.name} from now on."))
     send(scene, name, text)
@@ -179,9 +184,9 @@ def tell_about_the_file(scene: Scene) -> str:
     )
 
 
-@goal(FILES, also=(MATH,), topic="count")
+@goal(FILES, also=(MATH,), topic="file count")
 def share_of_the_limit(scene: Scene) -> str:
-    file = scene.pick(file for file in below(scene) if file.legible and file.words > 3)
+    file = scene.pick(file for file in fresh_files(scene) if file.legible and file.words > 3)
     limit = scene.pick(limit for limit in _BUDGETS if limit > len(file.content) + 10)
     place = where(scene, file.path)
     enter(scene, file.path)
@@ -195,7 +200,7 @@ def share_of_the_limit(scene: Scene) -> str:
     )
 
 
-@goal(FILES, also=(MATH,), topic="count")
+@goal(FILES, also=(MATH,), topic="file count")
 def average_length(scene: Scene) -> str:
     group = siblings(scene, 2)
     place = where(scene, group[0].path)
@@ -211,7 +216,7 @@ def average_length(scene: Scene) -> str:
     )
 
 
-@goal(FILES, also=(MATH,), topic="count")
+@goal(FILES, also=(MATH,), topic="file count")
 def spread_of_length(scene: Scene) -> str:
     group = siblings(scene, 3)
     place = where(scene, group[0].path)
@@ -226,9 +231,9 @@ def spread_of_length(scene: Scene) -> str:
     )
 
 
-@goal(FILES, also=(TICKETS,), topic="ticket")
+@goal(FILES, also=(TICKETS,), topic="open ticket")
 def ticket_with_a_file(scene: Scene) -> str:
-    file = scene.pick(file for file in below(scene) if file.presentable)
+    file = scene.pick(file for file in fresh_files(scene) if file.presentable)
     place = where(scene, file.path)
     enter(scene, file.path)
     scene.call("cat", file_name=file.name)
@@ -244,7 +249,7 @@ def ticket_with_a_file(scene: Scene) -> str:
     )
 
 
-@goal(FILES, also=(TICKETS,), topic="new file")
+@goal(FILES, also=(TICKETS,), topic="file new file")
 def save_a_ticket_text(scene: Scene) -> str:
     ticket = scene.pick(
         ticket for ticket in scene.service(TICKETS).ticket_queue if ticket.get("id") is not None and ticket.get("description")
@@ -262,7 +267,7 @@ def save_a_ticket_text(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("file",), also=(TICKETS,), topic="ticket")
+@goal(FILES, needs=("file",), also=(TICKETS,), topic="open ticket")
 def ticket_about_the_file(scene: Scene) -> str:
     file = the_file(scene)
     if scene.last("file").get("new"):

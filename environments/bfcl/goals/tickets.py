@@ -112,7 +112,7 @@ def open_a_bare_ticket(scene: Scene) -> str:
     )
 
 
-@goal(TICKETS, needs=("ticket",), topic="edit text")
+@goal(TICKETS, needs=("ticket",), topic="ticket edit text")
 def describe_the_ticket(scene: Scene) -> str:
     ticket, about, it = open_one(scene)
     scene.need(scene.last("ticket").get("bare"))
@@ -124,7 +124,7 @@ def describe_the_ticket(scene: Scene) -> str:
     )
 
 
-@goal(TICKETS, needs=("ticket",), topic="edit text")
+@goal(TICKETS, needs=("ticket",), topic="ticket edit text")
 def add_what_is_known_now(scene: Scene) -> str:
     ticket, about, it = open_one(scene)
     scene.need(not scene.last("ticket").get("bare"))
@@ -136,7 +136,7 @@ def add_what_is_known_now(scene: Scene) -> str:
     )
 
 
-@goal(TICKETS, needs=("ticket",), topic="edit title")
+@goal(TICKETS, needs=("ticket",), topic="ticket edit title")
 def retitle_the_ticket(scene: Scene) -> str:
     ticket, about, it = open_one(scene)
     scene.call("edit_ticket", ticket_id=ticket["id"], updates={"title": about.clearer})
@@ -147,7 +147,7 @@ def retitle_the_ticket(scene: Scene) -> str:
     )
 
 
-@goal(TICKETS, needs=("ticket",), topic="priority")
+@goal(TICKETS, needs=("ticket",), topic="ticket priority")
 def raise_the_priority(scene: Scene) -> str:
     kept = the_ticket(scene)
     scene.need(isinstance(kept["priority"], int) and kept["priority"] < 4)
@@ -163,7 +163,7 @@ def raise_the_priority(scene: Scene) -> str:
     )
 
 
-@goal(TICKETS, needs=("ticket",), topic="look")
+@goal(TICKETS, needs=("ticket",), topic="ticket look")
 def show_the_ticket(scene: Scene) -> str:
     ticket = the_ticket(scene)
     scene.need(ticket["own"] and scene.called("create_ticket"))
@@ -176,7 +176,7 @@ def show_the_ticket(scene: Scene) -> str:
     )
 
 
-@goal(TICKETS, needs=("ticket",), topic="done")
+@goal(TICKETS, needs=("ticket",), topic="ticket done")
 def resolve_my_ticket(scene: Scene) -> str:
     ticket, about, it = open_one(scene)
     scene.call("resolve_ticket", ticket_id=ticket["id"], resolution=about.fix)
@@ -187,7 +187,7 @@ def resolve_my_ticket(scene: Scene) -> str:
     )
 
 
-@goal(TICKETS, needs=("ticket",), topic="done")
+@goal(TICKETS, needs=("ticket",), topic="ticket done")
 def close_my_ticket(scene: Scene) -> str:
     ticket, _, it = open_one(scene)
     scene.call("close_ticket", ticket_id=ticket["id"])
@@ -197,7 +197,7 @@ def close_my_ticket(scene: Scene) -> str:
     )
 
 
-@goal(TICKETS, topic="look")
+@goal(TICKETS, topic="ticket look")
 def read_a_ticket(scene: Scene) -> str:
     ticket = old_ticket(scene)
     scene.call("get_ticket", ticket_id=ticket["id"])
@@ -210,7 +210,7 @@ def read_a_ticket(scene: Scene) -> str:
     )
 
 
-@goal(TICKETS, needs=("ticket",), topic="done")
+@goal(TICKETS, needs=("ticket",), topic="ticket done")
 def resolve_what_was_read(scene: Scene) -> str:
     ticket = the_ticket(scene)
     scene.need(not ticket["own"])
@@ -223,7 +223,7 @@ def resolve_what_was_read(scene: Scene) -> str:
     )
 
 
-@goal(TICKETS, needs=("ticket",), topic="status")
+@goal(TICKETS, needs=("ticket",), topic="ticket status")
 def take_the_ticket_on(scene: Scene) -> str:
     ticket = the_ticket(scene)
     scene.need(not ticket["own"] and not scene.called("close_ticket", "resolve_ticket"))
@@ -241,7 +241,7 @@ def take_the_ticket_on(scene: Scene) -> str:
     )
 
 
-@goal(TICKETS, topic="done")
+@goal(TICKETS, topic="ticket done")
 def resolve_a_ticket(scene: Scene) -> str:
     ticket, text = old_ticket(scene), scene.pick(_RESOLUTIONS)
     scene.call("resolve_ticket", ticket_id=ticket["id"], resolution=text)
@@ -253,7 +253,7 @@ def resolve_a_ticket(scene: Scene) -> str:
     )
 
 
-@goal(TICKETS, topic="done")
+@goal(TICKETS, topic="ticket done")
 def close_a_ticket(scene: Scene) -> str:
     ticket = old_ticket(scene)
     scene.call("close_ticket", ticket_id=ticket["id"])
@@ -266,7 +266,7 @@ def close_a_ticket(scene: Scene) -> str:
     )
 
 
-@goal(TICKETS, needs=("ticket",), topic="look")
+@goal(TICKETS, needs=("ticket",), topic="ticket look")
 def see_that_it_is_done(scene: Scene) -> str:
     ticket = the_ticket(scene)
     scene.need(not ticket["own"] and scene.called("close_ticket", "resolve_ticket"))
@@ -299,9 +299,9 @@ def list_my_open_tickets(scene: Scene) -> str:
     )
 
 
-@goal(TICKETS, topic="login")
+@goal(TICKETS, topic="ticket login")
 def am_i_signed_in(scene: Scene) -> str:
-    scene.need(not scene.called("ticket_login", "create_ticket", "logout"))
+    scene.need(scene.first)
     scene.call("ticket_get_login_status")
     scene.keep("ticket login", known=True)
     return scene.say(
@@ -310,7 +310,7 @@ def am_i_signed_in(scene: Scene) -> str:
     )
 
 
-@goal(TICKETS, needs=("ticket login",), topic="sign in")
+@goal(TICKETS, needs=("ticket login",), topic="ticket sign in")
 def then_sign_me_in(scene: Scene) -> str:
     scene.need(not signed_in(scene) and not scene.called("logout"))
     name, password = scene.pick(_ACCOUNTS)
@@ -321,7 +321,7 @@ def then_sign_me_in(scene: Scene) -> str:
     )
 
 
-@goal(TICKETS, topic="log out")
+@goal(TICKETS, topic="ticket log out")
 def sign_me_out(scene: Scene) -> str:
     scene.need(signed_in(scene) and scene.called("create_ticket", "get_ticket", "get_user_tickets", "close_ticket", "resolve_ticket"))
     scene.call("logout")
