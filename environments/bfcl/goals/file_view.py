@@ -129,7 +129,9 @@ def spot(scene: Scene) -> str:
     directory = current(scene)
     if not scene.called("cd") or directory.parent is None:
         return "the current folder"
-    return f"the '{directory.name}' folder" if "_" in directory.name else folder_words(directory.name)
+    if "_" not in directory.name:
+        return folder_words(directory.name)
+    return folder_words(directory.name).replace(directory.name, f"'{directory.name}'")
 
 
 def where(scene: Scene, path: tuple[str, ...], new: bool = False) -> str:

@@ -66,6 +66,7 @@ def count_that_file(scene: Scene) -> str:
 @goal(FILES, needs=("file",), topic="file copy")
 def copy_that_file(scene: Scene) -> str:
     file = the_file(scene)
+    scene.need(not scene.called("cp"))
     copy = f"{file.stem}{scene.pick(('_backup', '_copy', '_2026', '_shared'))}{file.ending}"
     free(scene, copy)
     scene.call("cp", source=file.name, destination=copy)
@@ -100,6 +101,7 @@ def copy_that_file_away(scene: Scene) -> str:
     file = the_file(scene)
     folder = scene.pick(folders_in(current(scene)))
     free(scene, file.name, (folder,))
+    scene.need(not scene.called("cp"))
     scene.call("cp", source=file.name, destination=folder)
     scene.keep("stored", name=file.name, folder=folder, moved=False, turn=len(scene.turns))
     if any(part in folder.lower() for part in ("archive", "backup", "past", "temp")):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .file_view import FILES, Seen, below, enter, folder_at, free, keep_file, quoted, the_file, where
+from .file_view import FILES, Seen, below, enter, folder_at, free, keep_file, quoted, spot, the_file, where
 from .files_changes import fresh_files
 from .registry import goal
 from .scene import NotHere, Scene
@@ -133,10 +133,10 @@ def announce_and_keep(scene: Scene) -> str:
     login = sign_in_to_tweets(scene)
     tweet = scene.call("post_tweet", content=text)
     scene.keep("tweet", id=tweet["id"], text=text, turn=len(scene.turns))
-    said = quoted(scene, text)
+    said, folder = quoted(scene, text), spot(scene)
     return scene.say(
-        f"We have news! Tweet {said} and keep the same text in a new file called {name} in the current folder.{login}",
-        f"Save {said} in a new file {name} in the current folder, for our records, and then post it on Twitter as well.{login}",
+        f"We have news! Tweet {said} and keep the same text in a new file called {name} in {folder}.{login}",
+        f"Save {said} in a new file {name} in {folder}, for our records, and then post it on Twitter as well.{login}",
     )
 
 
@@ -179,7 +179,7 @@ def tell_about_the_file(scene: Scene) -> str:
         text = scene.pick((f"The file is now called {file.name}.", f"Please use {file.name} from now on."))
     send(scene, name, text)
     return scene.say(
-        f"{name} should know about this. Send them the message {quoted(scene, text)}{login}",
+        f"{name} should know about this, so send the message {quoted(scene, text)}{login}",
         f"Please drop {name} a line that says {quoted(scene, text)}{login}",
     )
 
@@ -254,7 +254,7 @@ def save_a_ticket_text(scene: Scene) -> str:
     ticket = scene.pick(
         ticket for ticket in scene.service(TICKETS).ticket_queue if ticket.get("id") is not None and ticket.get("description")
     )
-    number, name = ticket["id"], f"ticket_{ticket['id']}.txt"
+    number, name, folder = ticket["id"], f"ticket_{ticket['id']}.txt", spot(scene)
     scene.need(name not in folder_at(scene, ()).contents and "'" not in ticket["description"])
     found = scene.call("get_ticket", ticket_id=number)
     scene.call("touch", file_name=name)
@@ -262,8 +262,8 @@ def save_a_ticket_text(scene: Scene) -> str:
     keep_file(scene, name, new=True)
     keep_ticket(scene, ticket, own=False)
     return scene.say(
-        f"Look up ticket {number} and save its description, word for word, in a new file {name} in the current folder.",
-        f"I need the description of support ticket {number} as a file. Create {name} here and put exactly that text in it.",
+        f"Look up ticket {number} and save its description, word for word, in a new file {name} in {folder}.",
+        f"I need the description of support ticket {number} as a file. Create {name} in {folder} and put exactly that text in it.",
     )
 
 
