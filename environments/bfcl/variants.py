@@ -32,7 +32,8 @@ def variants(apis: Apis, task: Task, seed: int) -> list[Task]:
 def missing_function(apis: Apis, task: Task, rng: random.Random) -> Task | None:
     """The task with one function held out until a further, silent turn.
 
-    None when no function changes something in one turn only. A function that only looks something up is not held out, because another one might tell the same.
+    None when no function changes something in one turn only. A function that only looks something up is not held out, because another
+    one might tell the same.
     """
     payload = task.payload
     world, changing = fresh(apis, Start.of(payload)), list[set[str]]()
