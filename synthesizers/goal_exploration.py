@@ -84,12 +84,12 @@ class GoalExploration:
         """The goal as a candidate task; None when the environment cannot make a task of it."""
         self.budget.spend()
         self.seen.add(chosen.goal.query)
-        self.kinds[chosen.goal.kind] = self.kinds.get(chosen.goal.kind, 0) + 1
         task_id = f"{self.name}-{self.iteration}-{self.made}"
         task = self.environment.compose(chosen.start, chosen.steps, task_id, chosen.goal.query)
         if task is None:
             return None
         self.made += 1
+        self.kinds[chosen.goal.kind] = self.kinds.get(chosen.goal.kind, 0) + 1
         signal = context.signal.id if context.signal else None
         detail = {"goal": chosen.goal.kind, "calls": len(chosen.steps), **detail}
         origin = Origin(self.name, self.iteration, signal, (chosen.start.id,), detail)
