@@ -218,8 +218,10 @@ def lines_with_a_word(scene: Scene) -> str:
     place = where(scene, file.path)
     enter(scene, file.path)
     lines = scene.call("grep", file_name=file.name, pattern=word)["matching_lines"]
+    scene.need(lines != [word])
     keep_file(scene, file.name, lines=tuple(lines))
     said = quoted(scene, word)
+    scene.leave_out(f"Search {file.said}{place} for the lines that contain a certain word.", f"The word is {said}.")
     return scene.say(
         f"Search {file.said}{place} for the lines that contain {said}. I need to quote them.",
         f"Does {file.said}{place} mention {said} anywhere? Pull out the matching lines for me.",

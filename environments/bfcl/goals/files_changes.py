@@ -68,6 +68,7 @@ def make_a_folder(scene: Scene) -> str:
     scene.call("mkdir", dir_name=name)
     scene.keep("folder", name=name, turn=len(scene.turns))
     said = quoted(scene, name)
+    scene.leave_out(f"Could you set up a new folder{place} for me?", f"Call it {said}.")
     return scene.say(
         f"I want to bring some order into my files. Create a folder called {said}{place}.",
         f"Please make a new directory named {said}{place}; I'll sort things into it later.",
@@ -131,6 +132,7 @@ def write_a_note(scene: Scene) -> str:
     scene.call("echo", content=text, file_name=name)
     keep_file(scene, name, new=True)
     said = quoted(scene, text)
+    scene.leave_out(f"{why} Please create {name}{place} with my text in it.", f"The text is {said}")
     return scene.say(
         f"{why} Create {name}{place} with the text {said}",
         f"{why} Please write {said} to a new file called {name}{place}.",
@@ -175,6 +177,7 @@ def replace_the_text(scene: Scene) -> str:
     scene.call("echo", content=text, file_name=file.name)
     keep_file(scene, file.name, new=True)
     said = quoted(scene, text)
+    scene.leave_out(f"What's in {file.said}{place} is out of date. Please replace its entire content.", f"The new text is {said}")
     return scene.say(
         f"What's in {file.said}{place} is out of date. Replace its entire content with {said}",
         f"Please overwrite {file.said}{place}, so that all it says is {said}",
@@ -190,6 +193,9 @@ def back_up_a_file(scene: Scene) -> str:
     enter(scene, file.path)
     scene.call("cp", source=file.name, destination=copy)
     scene.keep("copy", name=copy, source=file.name, turn=len(scene.turns))
+    scene.leave_out(
+        f"Please make a copy of {file.said}{place} right beside the original. I have a name in mind for it.", f"Call the copy {copy}."
+    )
     return scene.say(
         f"Before I edit {file.said}{place}, make a copy of it called {copy}, right next to the original.",
         f"I'd like a safety copy of {file.said}{place}. Name it {copy} and leave it beside the original.",
@@ -239,6 +245,7 @@ def rename_a_file(scene: Scene) -> str:
     enter(scene, file.path)
     scene.call("mv", source=file.name, destination=name)
     keep_file(scene, name, renamed=True)
+    scene.leave_out(f"I need {file.said}{place} under a different name. Can you change that?", f"It should be called {name}.")
     return scene.say(
         f"Rename {file.said}{place} to {name}, please. That's how we name things in my team.",
         f"I need {file.said}{place} under a different name. Call it {name} from now on.",

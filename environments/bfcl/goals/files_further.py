@@ -137,6 +137,7 @@ def lines_of_it_with_a_word(scene: Scene) -> str:
         sorted({word for word in re.findall(r"[A-Za-z]{5,}", file.content) if word.lower() not in ("about", "there", "which")})
     )
     lines = scene.call("grep", file_name=file.name, pattern=word)["matching_lines"]
+    scene.need(lines != [word])
     keep_file(scene, file.name, lines=tuple(lines))
     said = quoted(scene, word)
     return scene.say(

@@ -149,6 +149,9 @@ def send_a_file_text(scene: Scene) -> str:
     login, name = sign_in_to_messages(scene)
     send(scene, name, file.content)
     keep_file(scene, file.name, read=True)
+    scene.leave_out(
+        f"Please send somebody the exact text of {file.said}{place} as a message, with nothing added.{login}", f"It's for {name}."
+    )
     return scene.say(
         f"{name} can't open my folders. Send the text of {file.said}{place} over as a message, word for word and nothing else.{login}",
         f"Please message {name} the exact text of {file.said}{place}, without any introduction.{login}",

@@ -66,6 +66,12 @@ def the_ticket(scene: Scene) -> dict[str, Any]:
     return scene.last("ticket")
 
 
+def changed(scene: Scene, ticket: dict[str, Any]) -> bool:
+    """Whether an earlier turn changed a ticket that was there: only then is there something new to see."""
+    names = ("edit_ticket", "close_ticket", "resolve_ticket")
+    return any(call.name in names and call.arguments["ticket_id"] == ticket["id"] for call in scene.earlier())
+
+
 def that(scene: Scene, ticket: dict[str, Any]) -> str:
     """How the user refers to a ticket of an earlier turn: "that ticket" while nothing else was talked about."""
     since = scene.turns[ticket["turn"] + 1 :]
@@ -91,6 +97,9 @@ def open_a_ticket(scene: Scene) -> str:
     ticket = scene.call("create_ticket", title=about.title, description=about.text, priority=priority)
     keep_ticket(scene, ticket, own=True)
     title, text, level = quoted(scene, about.title), quoted(scene, about.text), priority_words(priority)
+    scene.leave_out(
+        f"I'd like support to look into something. Please open a ticket at {level}.{login}", f"Title it {title} and describe it as {text}"
+    )
     return scene.say(
         f"I'd like support to look into something. Open a ticket titled {title} with the description {text} It's {level}.{login}",
         f"Please file a support ticket called {title} for me. Describe it as {text} and give it {level}.{login}",
@@ -156,6 +165,7 @@ def raise_the_priority(scene: Scene) -> str:
     priority = scene.pick(number for number in (4, 5) if number > kept["priority"])
     scene.call("edit_ticket", ticket_id=kept["id"], updates={"priority": priority})
     level, it = priority_words(priority), that(scene, kept)
+    scene.leave_out(f"The priority of {it} isn't right any more. Can you change it?", f"Give it {level}.")
     return scene.say(
         f"It's more pressing than I thought. Raise {it} to {level}.",
         f"My boss is asking about it now. Give {it} {level}.",
@@ -166,7 +176,7 @@ def raise_the_priority(scene: Scene) -> str:
 @goal(TICKETS, needs=("ticket",), topic="ticket look")
 def show_the_ticket(scene: Scene) -> str:
     ticket = the_ticket(scene)
-    scene.need(ticket["own"] and scene.called("create_ticket"))
+    scene.need(ticket["own"] and changed(scene, ticket))
     scene.call("get_ticket", ticket_id=ticket["id"])
     it = that(scene, ticket)
     return scene.say(
@@ -181,6 +191,7 @@ def resolve_my_ticket(scene: Scene) -> str:
     ticket, about, it = open_one(scene)
     scene.call("resolve_ticket", ticket_id=ticket["id"], resolution=about.fix)
     fix = quoted(scene, about.fix)
+    scene.leave_out(f"I could solve it myself. Resolve {it} with a note, please.", f"The note should say {fix}")
     return scene.say(
         f"Never mind, I solved it myself. Mark {it} as resolved with the note {fix}",
         f"Good news: I don't need support for that any more. Resolve {it}, and give {fix} as the resolution.",
@@ -203,6 +214,7 @@ def read_a_ticket(scene: Scene) -> str:
     scene.call("get_ticket", ticket_id=ticket["id"])
     keep_ticket(scene, ticket, own=False)
     number = ticket["id"]
+    scene.leave_out("I need to see what's in a support ticket that somebody asked me about.", f"It's ticket number {number}.")
     return scene.say(
         f"What's ticket {number} about? I have to talk to the person who reported it.",
         f"Can you bring up support ticket {number} and tell me how it stands?",
@@ -247,6 +259,7 @@ def resolve_a_ticket(scene: Scene) -> str:
     scene.call("resolve_ticket", ticket_id=ticket["id"], resolution=text)
     keep_ticket(scene, ticket, own=False)
     number, said = ticket["id"], quoted(scene, text)
+    scene.leave_out(f"I've dealt with support ticket {number}. Mark it as resolved and add a note.", f"The note is {said}")
     return scene.say(
         f"Ticket {number} is done. Please resolve it and put down this as the resolution: {said}",
         f"I've dealt with support ticket {number}. Mark it as resolved with the note {said}",
@@ -259,6 +272,7 @@ def close_a_ticket(scene: Scene) -> str:
     scene.call("close_ticket", ticket_id=ticket["id"])
     keep_ticket(scene, ticket, own=False)
     number = ticket["id"]
+    scene.leave_out("Can you close a support ticket for me? The matter is settled.", f"It's number {number}.")
     return scene.say(
         f"Nobody needs ticket {number} any longer. Can you close it?",
         f"The matter in ticket {number} is settled, so close that ticket, please.",
@@ -269,7 +283,7 @@ def close_a_ticket(scene: Scene) -> str:
 @goal(TICKETS, needs=("ticket",), topic="ticket look")
 def see_that_it_is_done(scene: Scene) -> str:
     ticket = the_ticket(scene)
-    scene.need(not ticket["own"] and scene.called("close_ticket", "resolve_ticket"))
+    scene.need(not ticket["own"] and changed(scene, ticket))
     scene.call("get_ticket", ticket_id=ticket["id"])
     it = that(scene, ticket)
     return scene.say(
@@ -300,24 +314,15 @@ def list_my_open_tickets(scene: Scene) -> str:
 
 
 @goal(TICKETS, topic="ticket login")
-def am_i_signed_in(scene: Scene) -> str:
-    scene.need(scene.first)
-    scene.call("ticket_get_login_status")
-    scene.keep("ticket login", known=True)
-    return scene.say(
-        "Am I still logged in to the ticket system? I was thrown out earlier today.",
-        "Check whether I'm signed in to the support ticket system at the moment, please.",
-    )
-
-
-@goal(TICKETS, needs=("ticket login",), topic="ticket sign in")
-def then_sign_me_in(scene: Scene) -> str:
-    scene.need(not signed_in(scene) and not scene.called("logout"))
+def sign_in_if_needed(scene: Scene) -> str:
+    scene.need(scene.first and not signed_in(scene))
     name, password = scene.pick(_ACCOUNTS)
+    scene.call("ticket_get_login_status")
     scene.call("ticket_login", username=name, password=password)
+    user, secret = quoted(scene, name), quoted(scene, password)
     return scene.say(
-        f"Then log me in. My user name is {quoted(scene, name)} and the password is {quoted(scene, password)}.",
-        f"I was afraid so. Sign me in as {quoted(scene, name)} with the password {quoted(scene, password)}.",
+        f"Am I still logged in to the ticket system? If I'm not, log me in as {user} with the password {secret}.",
+        f"Check whether I'm signed in to the support ticket system, and if not, sign me in. I'm {user}, the password is {secret}.",
     )
 
 
