@@ -11,8 +11,8 @@ from coevolve.environments.bfcl.environment import Bfcl
 from coevolve.environments.bfcl.goals.file_view import Seen, where
 from coevolve.environments.bfcl.goals.registry import KnownGoal
 from coevolve.environments.bfcl.goals.scene import NotHere, Scene, Turn
+from coevolve.environments.bfcl.goals.story import MODULES, known_goals
 from coevolve.environments.bfcl.goals.tickets import that
-from coevolve.environments.bfcl.goals.story import known_goals
 from coevolve.environments.bfcl.realizer import Made, word
 from coevolve.environments.bfcl.request_lint import fault_in
 from coevolve.environments.bfcl.simulated_apis import Start, fresh
@@ -20,7 +20,7 @@ from coevolve.environments.bfcl.simulated_apis import Start, fresh
 WORDED = {one.owner for one in known_goals()} | {"MathAPI", "MessageAPI", "TwitterAPI"}
 GOALS = [
     one
-    for one in known("files", "files_changes", "files_further", "files_shared", "tickets", "tickets_about")
+    for one in known(*(name for name in MODULES if name.startswith(("files", "tickets"))))
     if set(one.also) <= WORDED  # a goal that takes up a booking needs the goals that book
 ]
 CLASSES = ("GorillaFileSystem", "TicketAPI")

@@ -13,7 +13,18 @@ from ..simulated_apis import SimulatedApis, Start, fresh
 from .registry import GOALS, KnownGoal
 from .scene import NotHere, Scene, Turn
 
-MODULES: tuple[str, ...] = ("files", "files_changes", "files_further", "files_shared", "tickets", "tickets_about", "trading")
+MODULES: tuple[str, ...] = (
+    "files",
+    "files_counts",
+    "files_changes",
+    "files_stored",
+    "files_further",
+    "files_shared",
+    "tickets",
+    "tickets_done",
+    "tickets_about",
+    "trading",
+)
 TURNS = ((1, 0.2), (2, 0.4), (3, 0.3), (4, 0.1))
 """Number of user turns and how often; the benchmark has up to seven, but each further turn is a further thing that must be right."""
 TIED, SAME, OTHER = 8.0, 2.0, 1.0
