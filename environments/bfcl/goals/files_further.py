@@ -149,7 +149,7 @@ def lines_of_it_with_a_word(scene: Scene) -> str:
 @goal(FILES, needs=("file",), topic="file new file")
 def save_the_lines(scene: Scene) -> str:
     file = the_file(scene)
-    lines = scene.last("file").get("lines")
+    lines: tuple[str, ...] = scene.last("file").get("lines") or ()
     scene.need(lines and len("\n".join(lines)) <= SHORT and all(line == line.strip() for line in lines))
     name = f"{file.stem}_{scene.pick(('excerpt', 'extract', 'selection'))}.txt"
     free(scene, name)
@@ -166,7 +166,7 @@ def save_the_lines(scene: Scene) -> str:
 @goal(FILES, needs=("file",), topic="file new file")
 def save_the_sorted_lines(scene: Scene) -> str:
     file = the_file(scene)
-    text = scene.last("file").get("sorted")
+    text: str = scene.last("file").get("sorted") or ""
     scene.need(text)
     name = f"{file.stem}_sorted.txt"
     free(scene, name)
