@@ -146,7 +146,7 @@ def lines_of_it_with_a_word(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("file",), topic="file new file")
+@goal(FILES, needs=("file",), topic="file save")
 def save_the_lines(scene: Scene) -> str:
     file = the_file(scene)
     lines: tuple[str, ...] = scene.last("file").get("lines") or ()
@@ -163,7 +163,7 @@ def save_the_lines(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("file",), topic="file new file")
+@goal(FILES, needs=("file",), topic="file save")
 def save_the_sorted_lines(scene: Scene) -> str:
     file = the_file(scene)
     text: str = scene.last("file").get("sorted") or ""
@@ -179,7 +179,7 @@ def save_the_sorted_lines(scene: Scene) -> str:
     )
 
 
-@goal(FILES, needs=("file",), topic="file new file")
+@goal(FILES, needs=("file",), topic="file save")
 def note_the_count(scene: Scene) -> str:
     file = the_file(scene)
     unit = scene.last("file").get("counted")
