@@ -1,0 +1,319 @@
+"""Goals around driving: fuel, distances, tires, navigation, speed, and telling others."""
+
+from typing import Any
+
+from .messaging import send, tweet
+from .registry import goal
+from .scene import Scene
+from .vehicle import CAR
+
+ROUTES = (
+    ("Rivermist", "Stonebrook"),
+    ("Maplecrest", "Silverpine"),
+    ("Shadowridge", "Sunset Valley"),
+    ("Oakendale", "Willowbend"),
+    ("Crescent Hollow", "Autumnville"),
+    ("San Francisco", "Rivermist"),
+    ("San Francisco", "Silverpine"),
+    ("Silverpine", "Oakendale"),
+    ("Stonebrook", "San Francisco"),
+)
+"""Cities whose distance the service knows."""
+ADDRESSES = (
+    "48 Harbor Lane, Monterey, CA",
+    "1710 Juniper Street, Boulder, CO",
+    "25 Mill Road, Burlington, VT",
+    "903 Cedar Avenue, Ashland, OR",
+    "312 Lakeview Drive, Madison, WI",
+    "67 Orchard Street, Ithaca, NY",
+)
+_TANK = 50.0
+
+
+def _level_known(scene: Scene) -> bool:
+    return bool(scene.things.get("fuel")) and scene.last("fuel")["level"] == scene.service(CAR).fuelLevel
+
+
+def _read_level(scene: Scene) -> float:
+    """The fuel in the tank; it is read from the car unless an earlier turn showed it."""
+    if not _level_known(scene):
+        scene.call("displayCarStatus", option="fuel")
+    level: float = scene.service(CAR).fuelLevel
+    scene.keep("fuel", level=level)
+    return level
+
+
+def _add(scene: Scene, gallons: float) -> None:
+    scene.keep("fuel", level=scene.call("fillFuelTank", fuelAmount=gallons)["fuelLevel"])
+    scene.keep("filled")
+
+
+@goal(CAR, topic="fuel level")
+def fuel_left(scene: Scene) -> str:
+    scene.need(not _level_known(scene))
+    _read_level(scene)
+    return scene.say(
+        "How much gas do I have left in the tank? I'd like to know if I have to stop on the way home.",
+        "My teenager had the car all weekend. What's the fuel level?",
+        "What does the fuel gauge say at the moment?",
+    )
+
+
+@goal(CAR, topic="fuel level")
+def fuel_in_liters(scene: Scene) -> str:
+    known = _level_known(scene)
+    level = _read_level(scene)
+    scene.need(level > 0)
+    scene.call("gallon_to_liter", gallon=level)
+    if known:
+        return scene.say(
+            "And how many liters of fuel are in the tank? I grew up with the metric system.", "What's the fuel level in liters?"
+        )
+    return scene.say(
+        "How many liters of gas are in the tank at the moment? I grew up with the metric system.",
+        "My cousin from Germany is borrowing the car and asks how full the tank is, in liters. What can I tell him?",
+    )
+
+
+@goal(CAR, topic="refuel")
+def fill_up(scene: Scene) -> str:
+    scene.need(scene.service(CAR).engine_state != "running" and scene.service(CAR).fuelLevel < 45)
+    _add(scene, _TANK - _read_level(scene))
+    return scene.say(
+        "I have a long drive ahead, so please fill the tank all the way up.",
+        "We're at the gas station. Top the tank off, I want it completely full.",
+        "Gas is cheap today. Could you fill the car up to the brim?",
+    )
+
+
+@goal(CAR, topic="refuel")
+def add_gallons(scene: Scene) -> str:
+    car = scene.service(CAR)
+    scene.need(car.engine_state != "running")
+    gallons = scene.pick(amount for amount in (5, 8, 10, 12, 15, 20, 25) if car.fuelLevel + amount <= _TANK)
+    _add(scene, gallons)
+    return scene.say(
+        f"I only have some cash on me, so just put {gallons} gallons of gas in.",
+        f"Please add {gallons} gallons to the tank, that should last until payday.",
+        f"We've stopped for gas. {gallons} more gallons will do, please fill them in.",
+    )
+
+
+@goal(CAR, topic="refuel")
+def add_liters(scene: Scene) -> str:
+    car = scene.service(CAR)
+    scene.need(car.engine_state != "running")
+    liters = scene.pick(amount for amount in (20, 30, 35, 45, 55, 60) if car.fuelLevel + amount * 0.264172 <= _TANK)
+    gallons = scene.call("liter_to_gallon", liter=liters)["gallon"]
+    _add(scene, round(gallons, 1))
+    return scene.say(
+        f"My canister holds {liters} liters and I want to pour all of it into the tank. Work out how many gallons that is, round it to one decimal, and "
+        "add that much.",
+        f"Please put {liters} liters of gas in the car. The pump counts in gallons, so convert it first and round to a tenth of a gallon.",
+    )
+
+
+@goal(CAR, topic="conversion")
+def liters_needed(scene: Scene) -> str:
+    liters = scene.pick((18, 27, 33, 48, 62))
+    scene.call("liter_to_gallon", liter=liters)
+    return scene.say(
+        f"A French travel blog says that the mountain loop takes about {liters} liters of fuel. How many gallons is that?",
+        f"The manual of my European rental says that its tank holds {liters} liters. What's that in gallons?",
+    )
+
+
+@goal(CAR, topic="distance")
+def distance(scene: Scene) -> str:
+    pair = list(scene.pick(ROUTES))
+    scene.rng.shuffle(pair)
+    start, end = pair
+    codes = [scene.call("get_zipcode_based_on_city", city=city)["zipcode"] for city in pair]
+    found = scene.call("estimate_distance", cityA=codes[0], cityB=codes[1])["distance"]
+    scene.keep("route", start=start, end=end, km=found)
+    return scene.say(
+        f"I'm thinking of driving from {start} to {end} this weekend. How far is it?",
+        f"How long is the drive from {start} to {end}, in kilometers?",
+        f"My sister lives in {end} and I'm in {start}. What's the distance between the two?",
+    )
+
+
+@goal(CAR, needs=("route",), topic="range")
+def range_for_route(scene: Scene) -> str:
+    route, car = scene.last("route"), scene.service(CAR)
+    miles = round(route["km"] * 0.621371, 1)
+    scene.need((car.fuelLevel * 20 < miles) == (car.fuelLevel * 20 < route["km"]))
+    scene.keep("range", enough=scene.call("estimate_drive_feasibility_by_mileage", distance=miles)["canDrive"])
+    return scene.say(
+        "Would the fuel I have now get me that far?",
+        "Can I make that trip without stopping for gas?",
+    )
+
+
+@goal(CAR, topic="range")
+def range_for_miles(scene: Scene) -> str:
+    miles = scene.pick((60, 90, 140, 180, 230, 260, 320, 410))
+    scene.keep("range", enough=scene.call("estimate_drive_feasibility_by_mileage", distance=miles)["canDrive"])
+    return scene.say(
+        f"My parents live {miles} miles away. Will the gas in the tank take me there without a stop?",
+        f"I have a {miles}-mile drive tonight and the stations will be closed. Is there enough fuel in the car for it?",
+        f"Can the car still do {miles} miles on what's in the tank?",
+    )
+
+
+@goal(CAR, needs=("range",), topic="refuel")
+def fill_up_for_trip(scene: Scene) -> str:
+    scene.need(not scene.last("range")["enough"] and scene.service(CAR).engine_state != "running")
+    _add(scene, _TANK - _read_level(scene))
+    return scene.say(
+        "I thought so. Then fill the tank to the top before I leave.",
+        "Then let's not risk it: fill it up completely, please.",
+    )
+
+
+@goal(CAR, topic="range")
+def fill_if_needed(scene: Scene) -> str:
+    car = scene.service(CAR)
+    scene.need(car.engine_state != "running" and not scene.called("fillFuelTank"))
+    miles = scene.pick(miles for miles in (120, 170, 240, 330, 450) if abs(miles - 20 * car.fuelLevel) > 5)
+    if not scene.call("estimate_drive_feasibility_by_mileage", distance=miles)["canDrive"]:
+        _add(scene, _TANK - _read_level(scene))
+    return scene.say(
+        f"I have to drive {miles} miles tomorrow. See if I have enough gas for that, and if I don't, fill the tank all the way up.",
+        f"The cabin is {miles} miles from here. Can I get there with what's in the tank? If not, please fill it to the top.",
+    )
+
+
+@goal(CAR, topic="tires")
+def tire_pressure(scene: Scene) -> str:
+    scene.keep("tires", found=_tires(scene))
+    return scene.say(
+        "The steering feels a bit off. What's the pressure in each of my tires?",
+        "It got cold overnight, so please check my tire pressures before I leave.",
+        "The car pulls to one side. How are the tire pressures?",
+    )
+
+
+@goal(CAR, topic="tires")
+def tires_or_shop(scene: Scene) -> str:
+    found = _tires(scene)
+    limit = scene.pick((30, 32, 34))
+    scene.need(all(value != limit for value in found))
+    if min(found) < limit:
+        scene.keep("shop", place=scene.call("find_nearest_tire_shop")["shopLocation"])
+    scene.keep("tires", found=found)
+    return scene.say(
+        f"Please check my tires. If any of them is under {limit} psi, find out where the nearest tire shop is.",
+        f"I want at least {limit} psi in every tire for the trip. Check them, and if one is lower than that, look up the closest tire shop for me.",
+    )
+
+
+def _tires(scene: Scene) -> list[float]:
+    shown: dict[str, Any] = scene.call("check_tire_pressure")
+    return [value for name, value in shown.items() if name.endswith("TirePressure")]
+
+
+@goal(CAR, topic="shop")
+def tire_shop(scene: Scene) -> str:
+    scene.need(not scene.things.get("shop"))
+    scene.keep("shop", place=scene.call("find_nearest_tire_shop")["shopLocation"])
+    if scene.things.get("tires"):
+        return scene.say(
+            "I'd like a professional to look at them. Where's the nearest tire shop?",
+            "Okay. Where is the closest tire shop, in case I need it?",
+        )
+    return scene.say(
+        "I think I've run over a nail. Where's the closest tire shop?",
+        "It's time for winter tires. Which tire shop is nearest to me?",
+    )
+
+
+@goal(CAR, needs=("shop",), topic="navigation")
+def drive_to_shop(scene: Scene) -> str:
+    scene.call("set_navigation", destination=scene.last("shop")["place"])
+    return scene.say("Take me there: set the navigation to that shop.", "Great, put its address into the navigation, please.")
+
+
+@goal(CAR, topic="navigation")
+def navigate(scene: Scene) -> str:
+    address = scene.pick(ADDRESSES)
+    scene.call("set_navigation", destination=address)
+    scene.keep("destination", address=address)
+    return scene.say(
+        f"I'm visiting an old friend. Set the navigation to '{address}', please.",
+        f"Could you guide me to {address} today?",
+        f"The wedding is at '{address}'. Please enter that as my destination.",
+    )
+
+
+@goal(CAR, topic="cruise")
+def cruise(scene: Scene) -> str:
+    car = scene.service(CAR)
+    scene.need(car.engine_state == "running" and car.parkingBrakeStatus == "released" and car.cruiseStatus != "active")
+    scene.need(not scene.called("setCruiseControl", "get_current_speed"))
+    pressed = car.brakePedalStatus == "pressed"
+    if pressed:
+        scene.call("releaseBrakePedal")
+    speed, gap = scene.pick((45, 55, 60, 65, 70)), scene.pick((40, 60, 80, 100))
+    scene.call("setCruiseControl", speed=speed, activate=True, distanceToNextVehicle=gap)
+    if pressed:
+        return (
+            f"Let's get going: release the brake pedal, then set the cruise control to {speed} mph with {gap} meters to the car in front."
+        )
+    return scene.say(
+        f"I'm on the highway now. Turn on cruise control at {speed} mph and keep {gap} meters to the car in front.",
+        f"Traffic is flowing, so set the cruise control to {speed} miles per hour with a gap of {gap} meters to the next vehicle.",
+    )
+
+
+@goal(CAR, topic="speed")
+def speed(scene: Scene) -> str:
+    car = scene.service(CAR)
+    scene.need(car.engine_state == "running" and car.parkingBrakeStatus == "released" and car.brakePedalStatus == "released")
+    scene.need(not scene.called("setCruiseControl", "get_current_speed") and car.cruiseStatus != "active")
+    scene.call("get_current_speed")
+    return scene.say(
+        "There's a speed camera around here. How fast am I going right now?",
+        "My speedometer is in the sun and I can't read it. What's my current speed?",
+    )
+
+
+@goal(CAR, needs=("engine",), topic="tell", also=("MessageAPI",))
+def message_on_departure(scene: Scene) -> str:
+    words = scene.say("I'm leaving now, see you soon.", "Just got in the car. Put the kettle on!", "I'm on my way, but a little late.")
+    name, note = send(scene, words)
+    return scene.say(
+        f"Let {name} know that I'm coming. Send this message: '{words}'{note}",
+        f'{name} is waiting for me, so please text: "{words}"{note}',
+    )
+
+
+@goal(CAR, needs=("engine",), topic="tell", also=("TwitterAPI",))
+def tweet_on_departure(scene: Scene) -> str:
+    words = scene.say("The road trip starts now!", "Bags packed, engine on, off we go.", "First stop: coffee. Then the mountains.")
+    tag = scene.pick(("#RoadTrip", "#OnTheRoad", ""))
+    tweet(scene, words, tag)
+    tagged = f" with the hashtag {tag}" if tag else ""
+    return scene.say(
+        f"My friends want to follow the trip on Twitter. Please post '{words}'{tagged}.",
+        f'Before I pull out, tweet "{words}"{tagged} for me.',
+    )
+
+
+@goal(CAR, needs=("filled",), topic="tell", also=("TwitterAPI",))
+def tweet_full_tank(scene: Scene) -> str:
+    words = scene.say("Gas prices are a joke these days.", "Fueled up for the weekend. Where should I go?")
+    tweet(scene, words)
+    return f"I have to get this off my chest: post a tweet that says '{words}'"
+
+
+@goal(CAR, needs=("tires",), topic="ticket", also=("TicketAPI",))
+def ticket_for_tires(scene: Scene) -> str:
+    scene.need(scene.service("TicketAPI").current_user)
+    title, text = "Uneven tire pressure", "Please inspect the tires of my company car."
+    scene.need(len(set(scene.last("tires")["found"])) > 1)
+    priority = scene.pick((2, 3, 4))
+    scene.call("create_ticket", title=title, description=text, priority=priority)
+    return scene.say(
+        f"They aren't even. Open a ticket for the fleet team titled '{title}' with the description '{text}' and priority {priority}.",
+    )
