@@ -21,11 +21,13 @@ MODULES: tuple[str, ...] = (
     "vehicle",
     "vehicle_climate",
     "vehicle_trips",
+    "vehicle_news",
     "sums",
+    "found_figures",
 )
 TURNS = ((1, 0.2), (2, 0.4), (3, 0.3), (4, 0.1))
 """Number of user turns and how often; the benchmark has up to seven, but each further turn is a further thing that must be right."""
-TIED, SAME, OTHER = 30.0, 2.0, 1.0
+TIED, SAME, OTHER = 100.0, 2.0, 1.0
 """Weights of a next goal: one that takes up what an earlier turn left behind, one of the class of the last turn, any other."""
 TRIES = 40
 """Goals tried for one turn of a story."""

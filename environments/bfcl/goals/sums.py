@@ -2,41 +2,54 @@
 
 from .registry import goal
 from .scene import Scene
-from .vehicle import CAR
 
 SUMS = "MathAPI"
+OWN = "own figures"
+"""The topic of all sums with the user's own figures: one of them is enough in a story."""
+
+
+_LONG_RESULTS = (
+    *("average_spending", "spread", "total", "share", "mileage", "growth"),
+    *("fare_share", "average_share_price", "words_per_line", "share_of_words", "tire_figures"),
+)
+"""Goals whose results have more digits than people want."""
 
 
 def _cents(scene: Scene, low: float, high: float, count: int) -> list[float]:
-    return [round(scene.rng.uniform(low, high), 2) for _ in range(count)]
+    """Amounts whose last digit is not 0, so that they are written as they are read."""
+    return [(scene.rng.randrange(int(low * 10), int(high * 10)) * 10 + scene.rng.randrange(1, 10)) / 100 for _ in range(count)]
+
+
+def _tenths(scene: Scene, low: float, high: float) -> float:
+    return (scene.rng.randrange(int(low), int(high)) * 10 + scene.rng.randrange(1, 10)) / 10
 
 
 def _listed(numbers: list[float]) -> str:
-    return ", ".join(f"{number:g}" if number == int(number) else str(number) for number in numbers[:-1]) + f" and {numbers[-1]}"
+    return ", ".join(map(str, numbers[:-1])) + f" and {numbers[-1]}"
 
 
-@goal(SUMS, topic="average")
+@goal(SUMS, topic=OWN)
 def average_spending(scene: Scene) -> str:
     numbers = _cents(scene, 38, 96, scene.pick((6, 7, 8)))
     result = scene.call("mean", numbers=numbers)["result"]
     scene.keep("figure", value=result)
     return scene.say(
-        f"My grocery bills of the last weeks were {_listed(numbers)} dollars. What do I spend per shop on average?",
+        f"My weekly grocery bills were {_listed(numbers)} dollars. What do I spend in a week on average?",
         f"I'm working out our budget. What's the average of these electricity bills: {_listed(numbers)}?",
     )
 
 
-@goal(SUMS, topic="average")
+@goal(SUMS, topic=OWN)
 def spread(scene: Scene) -> str:
     numbers = _cents(scene, 6.2, 8.9, scene.pick((6, 7, 8)))
     scene.keep("figure", value=scene.call("standard_deviation", numbers=numbers)["result"])
     return scene.say(
         f"My sleep tracker shows {_listed(numbers)} hours for the last nights. How much does that vary? I'm after the standard deviation.",
-        f"Here are my delivery times in days: {_listed(numbers)}. What's their standard deviation?",
+        f"We timed our 2K runs, in minutes: {_listed(numbers)}. What's the standard deviation of the times?",
     )
 
 
-@goal(SUMS, topic="average")
+@goal(SUMS, topic=OWN)
 def lowest_and_highest(scene: Scene) -> str:
     numbers = _cents(scene, 71, 138, 12)
     scene.call("min_value", numbers=numbers)
@@ -46,7 +59,7 @@ def lowest_and_highest(scene: Scene) -> str:
     )
 
 
-@goal(SUMS, topic="total")
+@goal(SUMS, topic=OWN)
 def total(scene: Scene) -> str:
     numbers = _cents(scene, 12, 240, scene.pick((6, 7, 8)))
     scene.keep("figure", value=scene.call("sum_values", numbers=numbers)["result"])
@@ -56,7 +69,7 @@ def total(scene: Scene) -> str:
     )
 
 
-@goal(SUMS, topic="difference")
+@goal(SUMS, topic=OWN)
 def two_bills(scene: Scene) -> str:
     one, other = _cents(scene, 1200, 9800, 2)
     scene.call("add", a=one, b=other)
@@ -66,31 +79,33 @@ def two_bills(scene: Scene) -> str:
     )
 
 
-@goal(SUMS, topic="difference")
+@goal(SUMS, topic=OWN)
 def odometer(scene: Scene) -> str:
-    before = round(scene.rng.uniform(21000, 64000), 1)
-    after = round(before + scene.rng.uniform(700, 4000), 1)
+    before = _tenths(scene, 21000, 64000)
+    after = _tenths(scene, before + 700, before + 4000)
     scene.call("subtract", a=after, b=before)
     return scene.say(
         f"My odometer read {before} at the start of the year and it's at {after} now. How many miles have I driven in between?",
-        f"The power meter stood at {before} and shows {after} today. How much did we use?",
+        f"Our power meter stood at {before} kilowatt hours on New Year's Day and shows {after} today. How much electricity have we "
+        "used since then?",
     )
 
 
-@goal(SUMS, topic="share")
+@goal(SUMS, topic=OWN)
 def share(scene: Scene) -> str:
     whole = scene.rng.randrange(12000, 48000, 50)
     part = scene.rng.randrange(3000, whole - 2000, 25)
     scene.keep("figure", value=scene.call("percentage", part=part, whole=whole)["result"])
     return scene.say(
         f"I've paid back {part:,} dollars of my {whole:,} dollar loan. What percentage is that?",
-        f"Our fundraiser has brought in ${part:,} of the ${whole:,} we need. How many percent of the goal have we reached?",
+        f"Our fundraiser has brought in ${part:,} of the ${whole:,} we need. What percentage of the goal is that?",
     )
 
 
-@goal(SUMS, topic="rate")
+@goal(SUMS, topic=OWN)
 def mileage(scene: Scene) -> str:
-    miles, gallons = round(scene.rng.uniform(240, 460), 1), round(scene.rng.uniform(8.2, 15.9), 1)
+    gallons = _tenths(scene, 8, 16)
+    miles = _tenths(scene, gallons * 23, gallons * 37)
     scene.keep("figure", value=scene.call("divide", a=miles, b=gallons)["result"])
     return scene.say(
         f"I drove {miles} miles on {gallons} gallons of gas. How many miles to the gallon is that?",
@@ -98,52 +113,56 @@ def mileage(scene: Scene) -> str:
     )
 
 
-@goal(SUMS, topic="rate")
+@goal(SUMS, topic=OWN)
 def commute(scene: Scene) -> str:
-    miles, days = round(scene.rng.uniform(21, 58), 1), scene.rng.randrange(181, 229)
+    miles, days = _tenths(scene, 12, 39), scene.rng.randrange(181, 229)
     scene.call("multiply", a=miles, b=days)
     return scene.say(
         f"For my tax return: my commute is {miles} miles there and back, and I did it on {days} days. How many miles are that in a year?",
-        f"I bike {miles} kilometers on each of my {days} working days. What distance does that make in a year?",
+        f"I bike {miles} kilometers to work and back, {days} days a year. What distance does that make?",
     )
 
 
-@goal(SUMS, topic="growth")
+@goal(SUMS, topic=OWN)
 def growth(scene: Scene) -> str:
     rate, years = scene.pick((1.035, 1.042, 1.051, 1.0625)), scene.pick((8, 12, 15, 18))
     percent = f"{(rate - 1) * 100:.4g}"
     scene.keep("figure", value=scene.call("power", base=rate, exponent=years)["result"])
     return scene.say(
-        f"My savings grow by {percent} percent a year, so by a factor of {rate}. What factor is that over {years} years, {rate} to the power of {years}?",
+        f"My savings grow by {percent} percent a year, so by a factor of {rate}. What factor is that over {years} years, {rate} to "
+        f"the power of {years}?",
         f"If rents rise {percent}% every year, what is {rate} raised to the power of {years}? I want to know what {years} years do.",
     )
 
 
-@goal(SUMS, topic="growth")
+@goal(SUMS, topic=OWN)
 def doublings(scene: Scene) -> str:
     factor, digits = scene.pick((37, 52, 90, 140, 300)), scene.pick((5, 6, 8))
     scene.call("logarithm", value=factor, base=2, precision=digits)
     return scene.say(
-        f"My channel has {factor} times as many viewers as in its first week. How many doublings is that? Give me the logarithm of {factor} to base 2, with a "
+        f"My channel has {factor} times as many viewers as in its first week. How many doublings is that? Give me the logarithm of "
+        f"{factor} to base 2, with a "
         f"precision of {digits}.",
-        f"A bacteria culture in our lab grew by a factor of {factor}. Please take the base 2 logarithm of {factor} with a precision of {digits} digits, so that "
+        f"A bacteria culture in our lab grew by a factor of {factor}. Please take the base 2 logarithm of {factor} with a precision "
+        f"of {digits} digits, so that "
         "I know how often it doubled.",
     )
 
 
-@goal(SUMS, topic="geometry")
+@goal(SUMS, topic=OWN)
 def square_side(scene: Scene) -> str:
     area, digits = scene.pick((730, 415, 1250, 86, 560)), scene.pick((5, 6, 8))
     scene.call("square_root", number=area, precision=digits)
     return scene.say(
         f"Our new garden is a square of {area} square meters. How long is each side? {digits} digits are precise enough.",
-        f"I'm fencing a square paddock of {area} square meters. Work out the square root to {digits} digits so that I know the side length.",
+        f"I'm fencing a square paddock of {area} square meters. Work out the square root to {digits} digits so that I know the side "
+        "length.",
     )
 
 
-@goal(SUMS, topic="homework")
+@goal(SUMS, topic=OWN)
 def homework(scene: Scene) -> str:
-    number = -round(scene.rng.uniform(12, 480), 2)
+    number = -_cents(scene, 12, 480, 1)[0]
     scene.call("absolute_value", number=number)
     return scene.say(
         f"I'm checking my daughter's math homework. What is the absolute value of {number}?",
@@ -153,6 +172,7 @@ def homework(scene: Scene) -> str:
 
 @goal(SUMS, needs=("figure",), topic="rounding")
 def rounded(scene: Scene) -> str:
+    scene.need(scene.just(*_LONG_RESULTS))
     value, places = scene.last("figure")["value"], scene.pick((2, 3))
     scene.need(isinstance(value, float) and round(value, places) != value)
     scene.call("round_number", number=value, decimal_places=places)
@@ -163,7 +183,7 @@ def rounded(scene: Scene) -> str:
     )
 
 
-@goal(SUMS, topic="units")
+@goal(SUMS, topic=OWN)
 def own_units(scene: Scene) -> str:
     value, unit_in, unit_out, text = scene.pick(
         (
@@ -171,8 +191,8 @@ def own_units(scene: Scene) -> str:
             (23.4, "kg", "lb", "My suitcase weighs 23.4 kilograms. What's that in pounds? The airline's limit is in pounds."),
             (164, "lb", "kg", "My doctor abroad asks for my weight in kilograms. I weigh 164 pounds, so what do I tell her?"),
             (31.7, "m", "ft", "The boat I want to rent is 31.7 meters long. What's that in feet?"),
-            (74.5, "in", "cm", "My desk is 74.5 inches wide and the shop lists everything in centimeters. What's the width in centimeters?"),
-            (38.6, "celsius", "fahrenheit", "My thermometer shows 38.6 degrees Celsius. What's that in Fahrenheit? I have to tell the nurse."),
+            (74.5, "in", "cm", "My desk is 74.5 inches wide, but the shop uses centimeters. What's that in centimeters?"),
+            (38.6, "celsius", "fahrenheit", "My thermometer shows 38.6 degrees Celsius. What's that in Fahrenheit? The nurse asks."),
             (425, "fahrenheit", "celsius", "The recipe says 425 degrees Fahrenheit, but my oven only shows Celsius. What should I set?"),
             (118, "yd", "m", "The field is 118 yards long. How many meters are that? I'm ordering rope."),
         )
@@ -181,58 +201,14 @@ def own_units(scene: Scene) -> str:
     return text
 
 
-@goal(SUMS, topic="units")
+@goal(SUMS, topic=OWN)
 def metric_units(scene: Scene) -> str:
     value, unit_in, unit_out, text = scene.pick(
         (
-            (0.532, "um", "nm", "The laser's data sheet says 0.532 micrometers, but my colleague wants the wavelength in nanometers. Please convert it."),
-            (12.35, "km", "cm", "I'm building a model railway after a real line of 12.35 kilometers. How many centimeters is the real line? I need it for the scale."),
+            (0.532, "um", "nm", "The laser's data sheet says 0.532 micrometers. Please convert that to nanometers for me."),
+            (12.35, "km", "cm", "I'm building a model of a railway line of 12.35 kilometers. How many centimeters is that in reality?"),
             (48260, "mm", "m", "The plan gives the length of the fence as 48260 mm. What is that in meters?"),
         )
     )  # fmt: skip
     scene.call("si_unit_conversion", value=value, unit_in=unit_in, unit_out=unit_out)
     return text
-
-
-@goal(SUMS, needs=("tires",), topic="tire figures", also=(CAR,))
-def tire_figures(scene: Scene) -> str:
-    found = scene.last("tires")["found"]
-    scene.need(len(set(found)) > 1)
-    if scene.chance(0.5):
-        scene.call("standard_deviation", numbers=found)
-        return scene.say("How uneven are they? Give me the standard deviation of the four pressures.")
-    scene.call("mean", numbers=found)
-    return scene.say(
-        "What's the average pressure of the four? My logbook only has room for one figure.", "And what do the four come to on average?"
-    )
-
-
-@goal(SUMS, needs=("outside",), topic="units", also=(CAR,))
-def outside_in_fahrenheit(scene: Scene) -> str:
-    value = scene.last("outside")["value"]
-    scene.call("imperial_si_conversion", value=value, unit_in="celsius", unit_out="fahrenheit")
-    return scene.say("What's that in Fahrenheit?", "I don't have a feeling for Celsius. Can you convert that to Fahrenheit?")
-
-
-@goal(SUMS, needs=("route",), topic="units", also=(CAR,))
-def route_in_miles(scene: Scene) -> str:
-    km = scene.last("route")["km"]
-    scene.call("imperial_si_conversion", value=km, unit_in="km", unit_out="miles")
-    return scene.say("And how many miles is that?", "My odometer counts miles, so please convert that distance.")
-
-
-@goal(SUMS, needs=("route",), topic="range", also=(CAR,))
-def range_in_miles(scene: Scene) -> str:
-    km = scene.last("route")["km"]
-    scene.need(not any(call.name == "imperial_si_conversion" for call in scene.earlier()))
-    miles = scene.call("imperial_si_conversion", value=km, unit_in="km", unit_out="miles")["result"]
-    scene.keep("range", enough=scene.call("estimate_drive_feasibility_by_mileage", distance=miles)["canDrive"])
-    return scene.say("Convert that to miles, please, and tell me whether the fuel in my tank is enough for it.")
-
-
-@goal(SUMS, needs=("flight",), topic="share", also=("TravelAPI",))
-def fare_share(scene: Scene) -> str:
-    flight = scene.last("flight")["flight"]
-    saved = int(flight.cost * scene.pick((1.7, 2.3, 3.1)) // 50 * 50) + 75
-    scene.keep("figure", value=scene.call("percentage", part=flight.cost, whole=saved)["result"])
-    return scene.say(f"I've put aside ${saved:,} for the whole vacation. What percentage of that would this ticket eat up?")

@@ -159,10 +159,13 @@ def fare_by_class(scene: Scene) -> str:
     scene.keep("offers", cheap=cheap, dear=dear, by="class")
     start, end = airport(origin), airport(target)
     return scene.say(
-        f"I'm flying from {start} to {end} on {day_words(day)} and wonder if I should treat myself. What does {CLASSES[better]} cost, and what would "
+        f"I'm flying from {start} to {end} on {day_words(day)} and wonder if I should treat myself. What does {CLASSES[better]} cost, "
+        "and what would "
         "I pay in economy?",
-        f"How big is the gap between economy and {CLASSES[better]} on a flight from {start} to {end} on {day_words(day)}? Give me both fares.",
-        f"Can you compare the economy and {CLASSES[better]} fares from {start} to {end} for {day_words(day)}? My company may pay for the better seat.",
+        f"How big is the gap between economy and {CLASSES[better]} on a flight from {start} to {end} on {day_words(day)}? Give me "
+        "both fares.",
+        f"Can you compare the economy and {CLASSES[better]} fares from {start} to {end} for {day_words(day)}? My company may pay for "
+        "the better seat.",
     )
 
 
@@ -176,7 +179,8 @@ def fare_by_day(scene: Scene) -> str:
     return scene.say(
         f"I can fly from {start} to {end} on {one.when} or on {other.when}. Which of the two days is cheaper in {seat}?",
         f"My dates are flexible: would {_a(seat)} seat from {start} to {end} cost less on {one.when} or on {other.when}?",
-        f"Could you compare the fares from {start} to {end} for {one.when} and {other.when}? I'd travel in {seat} and take the cheaper day.",
+        f"Could you compare the fares from {start} to {end} for {one.when} and {other.when}? I'd travel in {seat} and take the "
+        "cheaper day.",
     )
 
 
@@ -194,6 +198,7 @@ def _two_days(scene: Scene) -> tuple[Flight, Flight]:
 
 @goal(TRAVEL, needs=("flight",), topic="currency")
 def fare_in_currency(scene: Scene) -> str:
+    scene.need(scene.just("fare", "fare_from_there"))
     flight: Flight = scene.last("flight")["flight"]
     currency = scene.pick(CURRENCIES)
     scene.call("compute_exchange_rate", base_currency="USD", target_currency=currency, value=flight.cost)
@@ -225,9 +230,9 @@ def airports(scene: Scene) -> str:
     scene.need(not scene.things.get("flight") and not scene.things.get("offers"))
     scene.call("list_all_airports")
     return scene.say(
+        *(("Before I plan anything: what airports can be booked here?",) if scene.first else ()),
         "Which airports do you serve? I'd like to see the whole list before I decide where to go.",
         "I'm looking for ideas for my next vacation. Can you show me all the airports I could fly to?",
-        "Before I plan anything: what airports can be booked here?",
     )
 
 

@@ -37,9 +37,11 @@ def sign_in(scene: Scene) -> str:
     if grant == "read_write":
         scene.keep("token", value=made["access_token"])
     return scene.say(
-        f"Please sign me in to the travel service again, I'm {first} {last}. Client ID '{client}', client secret '{secret}', refresh token '{refresh}'; "
+        f"Please sign me in to the travel service again, I'm {first} {last}. Client ID '{client}', client secret '{secret}', refresh "
+        f"token '{refresh}'; "
         f"I need {words}.",
-        f"My old session is about to run out. Can you log me in to the travel site anew? My name is {first} {last}, the client ID is '{client}', its "
+        f"My old session is about to run out. Can you log me in to the travel site anew? My name is {first} {last}, the client ID is "
+        f"'{client}', its "
         f"secret '{secret}', and my refresh token '{refresh}'. I want {words}.",
     )
 
@@ -71,7 +73,8 @@ def verify_me(scene: Scene) -> str:
     )
     return scene.say(
         f"Before I book, please make sure my details are accepted: {name}, born {day_words(birth)}, passport number {passport}.",
-        f"I renewed my passport and want to know if I can travel with it. It's {passport}, issued to {name}, date of birth {day_words(birth)}. Can you "
+        f"I renewed my passport and want to know if I can travel with it. It's {passport}, issued to {name}, date of birth "
+        f"{day_words(birth)}. Can you "
         "verify that?",
         f"Can you check that I'm cleared to travel? I'm {name}, I was born on {day_words(birth)}, and my passport is {passport}.",
     )
@@ -102,7 +105,8 @@ def budget_in_currency(scene: Scene) -> str:
     money = f"{amount:,} {CURRENCIES[currency]}"
     return scene.say(
         f"I've saved {money} for traveling. Work out what that is in US dollars and make it my budget limit.{note}",
-        f"The grant for my research trip is {money}, but the budget is kept in US dollars. Please convert it and set the limit to that amount.{note}",
+        f"The grant for my research trip is {money}, but the budget is kept in US dollars. Please convert it and set the limit to "
+        f"that amount.{note}",
     )
 
 
@@ -153,7 +157,7 @@ def support_for_new_booking(scene: Scene) -> str:
     scene.call("contact_customer_support", booking_id=booking["id"], message=wish)
     return scene.say(
         f"{why}, so please send customer support this note about the booking: '{wish}'",
-        f'One more thing. {why}; please tell customer support "{wish}" for that flight.',
+        f'One more thing: {why}. Could you write to customer support about that booking? The message is "{wish}"',
     )
 
 

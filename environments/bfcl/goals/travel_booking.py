@@ -117,9 +117,12 @@ def book_flight_now(scene: Scene) -> str:
     paid = book(scene, flight)
     start, end, seat = airport(origin), airport(target), CLASSES[flight.seat]
     return scene.say(
-        f"I have to be at a conference, so please book me a flight from {start} to {end} on {flight.when}, {seat}. Pay {paid.with_card}.{paid.token_note}",
-        f"Book me from {start} to {end} on {flight.when} in {seat}, please, and pay {paid.with_card}. I already know what it costs.{paid.token_note}",
-        f"My grandmother turns 90 and I'm going: get me a seat in {seat} from {start} to {end} for {flight.when} and pay {paid.with_card}.{paid.token_note}",
+        f"I have to be at a conference, so please book me a flight from {start} to {end} on {flight.when}, {seat}. Pay "
+        f"{paid.with_card}.{paid.token_note}",
+        f"Book me from {start} to {end} on {flight.when} in {seat}, please, and pay {paid.with_card}. I already know what it "
+        f"costs.{paid.token_note}",
+        f"My grandmother turns 90 and I'm going: get me a seat in {seat} from {start} to {end} for {flight.when} and pay "
+        f"{paid.with_card}.{paid.token_note}",
     )
 
 
@@ -130,7 +133,8 @@ def book_the_cheaper_day(scene: Scene) -> str:
     paid = book(scene, min((one, other), key=lambda flight: flight.cost))
     start, end, seat = airport(one.origin), airport(one.target), CLASSES[one.seat]
     return scene.say(
-        f"I need to get from {start} to {end}, either on {one.when} or on {other.when}. Find out which day is cheaper in {seat} and book that one "
+        f"I need to get from {start} to {end}, either on {one.when} or on {other.when}. Find out which day is cheaper in {seat} and "
+        "book that one "
         f"{paid.with_card}.{paid.token_note}",
         f"Please check what {seat} from {start} to {end} costs on {one.when} and on {other.when}, then book the cheaper of the two "
         f"{paid.with_card}.{paid.token_note}",
@@ -159,8 +163,10 @@ def book_if_affordable(scene: Scene) -> str:
         paid = book(scene, flight)
         words, note = paid.with_card, paid.token_note
     return scene.say(
-        f"If {seat} from {start} to {end} on {flight.when} costs at most ${limit:,}, book it {words}; if it's more, just tell me the fare.{note}",
-        f"Check the fare from {start} to {end} on {flight.when} in {seat}. Anything up to ${limit:,} is fine: in that case book it {words}. If it's "
+        f"If {seat} from {start} to {end} on {flight.when} costs at most ${limit:,}, book it {words}; if it's more, just tell me the "
+        f"fare.{note}",
+        f"Check the fare from {start} to {end} on {flight.when} in {seat}. Anything up to ${limit:,} is fine: in that case book it "
+        f"{words}. If it's "
         f"more than that, don't book.{note}",
     )
 
@@ -183,7 +189,7 @@ def insurance(scene: Scene) -> str:
     kind, why = scene.pick(
         (
             ("cancellation", "I may have to call it off on short notice"),
-            ("medical", "I don't want to take a risk with my health abroad"),
+            ("medical", "I don't want to take a risk with my health while I'm away"),
             ("baggage", "I'm carrying expensive camera gear"),
             ("comprehensive", "I'd rather be on the safe side"),
         )
@@ -247,9 +253,11 @@ def new_card(scene: Scene) -> str:
     )
     scene.keep("card", id=card["card_id"], said="with the card I just added")
     return scene.say(
-        f"My bank sent me a new credit card. Please add it to my travel account: number {number}, valid until {expiry}, security code {code}, in the "
+        f"My bank sent me a new credit card. Please add it to my travel account: number {number}, valid until {expiry}, security code "
+        f"{code}, in the "
         f"name of {holder}.{note}",
-        f"I'd like to pay for my trips with another card from now on. It's {number}, expires {expiry}, verification number {code}, and the name on it is "
+        f"I'd like to pay for my trips with another card from now on. It's {number}, expires {expiry}, verification number {code}, "
+        "and the name on it is "
         f"{holder}. Can you register it?{note}",
     )
 
@@ -262,9 +270,14 @@ def card_balance(scene: Scene) -> str:
         card = scene.last("card")["id"]
         scene.call("get_credit_card_balance", access_token=value, card_id=card)
         if scene.called("cancel_booking"):
-            return scene.say(f"Did I get the money back? What's the balance of that card now?{note}", f"What's on that card now that the trip is off?{note}")
+            return scene.say(
+                f"Did I get the money back? What's the balance of that card now?{note}",
+                f"What's on that card now that the trip is off?{note}",
+            )
         if scene.called("book_flight"):
-            return scene.say(f"How much is left on that card now?{note}", f"What's the balance of that card now that the ticket is paid?{note}")
+            return scene.say(
+                f"How much is left on that card now?{note}", f"What's the balance of that card now that the ticket is paid?{note}"
+            )
         return scene.say(f"And what balance does that card have?{note}", f"How much money is on the new card?{note}")
     card = scene.pick(scene.service(TRAVEL).credit_card_list)
     scene.call("get_credit_card_balance", access_token=value, card_id=card)

@@ -33,6 +33,35 @@ QUESTIONS = {
 }
 
 
+_PARKED = ("park_and_leave", "lock_all", "lock_the_rest", "unlock_some", "set_the_brake", "parking_brake", "ask_about_the_car")
+"""Goals of somebody who is not about to drive."""
+
+
+_UNLOCKING = (
+    (
+        ["rear_left", "rear_right"],
+        (
+            "The kids are waiting at the car. Unlock both rear doors for them.",
+            "I need to strap in two child seats, so please unlock the two back doors.",
+        ),
+    ),
+    (
+        ["passenger"],
+        (
+            "My friend is standing next to the car in the rain. Unlock the passenger door for her, please.",
+            "Please unlock the front passenger door, I left my bag on that seat.",
+        ),
+    ),
+    (
+        ["driver"],
+        (
+            "I'm walking up to the car. Unlock the driver's door for me, please.",
+            "Could you unlock the driver's door? My hands are full.",
+        ),
+    ),
+)
+
+
 @goal(CAR, topic="question")
 def ask_about_the_car(scene: Scene) -> str:
     car = scene.service(CAR)
@@ -44,7 +73,8 @@ def ask_about_the_car(scene: Scene) -> str:
         "battery": scene.called("startEngine"),
         "engine": scene.called("startEngine") or car.engine_state == "running",
     }
-    option = scene.pick(option for option in QUESTIONS if not touched[option])
+    options = QUESTIONS if scene.first else ("battery", "climate")
+    option = scene.pick(option for option in options if not touched[option])
     shown = scene.call("displayCarStatus", option=option)
     if option == "headlights" and shown["headlightStatus"] == "on":
         scene.keep("lights on")
@@ -57,12 +87,14 @@ def ask_about_the_car(scene: Scene) -> str:
 
 @goal(CAR, needs=("lights on",), topic="headlights")
 def lights_off(scene: Scene) -> str:
+    scene.need(scene.just("ask_about_the_car"))
     scene.call("setHeadlights", mode="off")
     return scene.say("Oh dear. Please switch them off before the battery dies.", "Then turn them off for me, it's broad daylight.")
 
 
 @goal(CAR, needs=("doors open",), topic="doors")
 def lock_the_rest(scene: Scene) -> str:
+    scene.need(scene.just("ask_about_the_car"))
     scene.need(scene.service(CAR).remainingUnlockedDoors)
     scene.call("lockDoors", unlock=False, door=_unlocked(scene))
     return scene.say("Then please lock every door that's still open.", "That won't do, my laptop is in there. Lock all the doors, please.")
@@ -70,6 +102,7 @@ def lock_the_rest(scene: Scene) -> str:
 
 @goal(CAR, needs=("brake off",), topic="parking brake")
 def set_the_brake(scene: Scene) -> str:
+    scene.need(scene.just("ask_about_the_car"))
     scene.call("activateParkingBrake", mode="engage")
     return scene.say("Good thing I asked. Set it, please.", "Then please put it on before the car rolls away.")
 
@@ -82,7 +115,9 @@ def headlights(scene: Scene) -> str:
     if turn_on:
         return scene.say(
             "It's getting dark out here. Turn my headlights on, please.",
-            "There's thick fog ahead. Could you switch the headlights on?",
+            "There's thick fog ahead. Could you switch the headlights on?"
+            if car.engine_state == "running"
+            else "Please turn on the car's headlights, I have to look for my keys in front of it.",
             "I can hardly see the driveway. Put the car's headlights on for me.",
         )
     return scene.say(
@@ -96,6 +131,7 @@ def lock_all(scene: Scene) -> str:
     scene.need(scene.service(CAR).engine_state != "running")
     closed = [door for door in DOORS if door not in _unlocked(scene)]
     scene.call("lockDoors", unlock=False, door=_unlocked(scene))
+    scene.keep("parked")
     if closed:
         return scene.say(
             "I think some of my car's doors are still unlocked. Please make sure that all four are locked.",
@@ -114,6 +150,7 @@ def park_and_leave(scene: Scene) -> str:
     scene.need(car.engine_state != "running" and car.parkingBrakeStatus == "released" and not scene.called("activateParkingBrake"))
     scene.call("lockDoors", unlock=False, door=_unlocked(scene))
     scene.call("activateParkingBrake", mode="engage")
+    scene.keep("parked")
     return scene.say(
         "I've parked on a slope and am off to see a friend. Lock all the doors and set the parking brake, please.",
         "The car stays here overnight, so put on the parking brake and lock every door.",
@@ -125,13 +162,7 @@ def park_and_leave(scene: Scene) -> str:
 def unlock_some(scene: Scene) -> str:
     car = scene.service(CAR)
     scene.need(car.engine_state != "running" and not scene.called("lockDoors"))
-    doors, texts = scene.pick(
-        (
-            (["rear_left", "rear_right"], ("The kids are waiting at the car. Unlock both rear doors for them.", "I need to strap in two child seats, so please unlock the two back doors.")),
-            (["passenger"], ("My friend is standing next to the car in the rain. Unlock the passenger door for her, please.", "Please unlock the front passenger door, I left my bag on that seat.")),
-            (["driver"], ("I'm walking up to the car. Unlock the driver's door for me, please.", "Could you open the lock of the driver's door? My hands are full.")),
-        )
-    )  # fmt: skip
+    doors, texts = scene.pick(_UNLOCKING)
     scene.need(all(car.doorStatus[door] == "locked" for door in doors))
     scene.call("lockDoors", unlock=True, door=doors)
     return scene.say(*texts)
@@ -141,6 +172,7 @@ def unlock_some(scene: Scene) -> str:
 def start_engine(scene: Scene) -> str:
     car = scene.service(CAR)
     scene.need(car.engine_state != "running" and car.fuelLevel > 0)
+    scene.need(not any(turn.goal in _PARKED for turn in scene.turns))
     locking = bool(_unlocked(scene, anyway=True))
     if locking:
         scene.call("lockDoors", unlock=False, door=_unlocked(scene))
@@ -218,6 +250,7 @@ def brake_lights(scene: Scene) -> str:
 
 @goal(CAR, needs=("pedal",), topic="pedal force")
 def pedal_force(scene: Scene) -> str:
+    scene.need(scene.just("brake_lights"))
     scene.need(scene.service(CAR).brakePedalStatus == "pressed")
     if scene.chance(0.4):
         scene.call("displayCarStatus", option="brakePedal")

@@ -15,13 +15,13 @@ _NOTES = (
 
 @goal(CAR, topic="climate")
 def set_climate(scene: Scene) -> str:
+    scene.need(not scene.things.get("outside"))
     car = scene.service(CAR)
     mode = scene.pick(("cool", "heat"))
     degrees = scene.pick(range(18, 22) if mode == "cool" else range(21, 25))
     fan = scene.pick((20, 30, 40, 60, 70, 80))
     scene.need(degrees != car.acTemperature)
     scene.call("adjustClimateControl", temperature=degrees, fanSpeed=fan, mode=mode)
-    scene.keep("climate")
     if mode == "cool":
         return scene.say(
             f"It's stuffy in the car. Set the climate control to cool, {degrees} °C, with the fan at {fan} percent.",
@@ -38,7 +38,7 @@ def set_temperature(scene: Scene) -> str:
     degrees = scene.pick(degrees for degrees in (19, 20, 21, 22, 23) if degrees != scene.service(CAR).acTemperature)
     scene.call("adjustClimateControl", temperature=degrees)
     return scene.say(
-        f"Set the car to {degrees} °C in automatic mode and leave the fan at its standard speed of 50, please.",
+        f"Set the car to {degrees} °C on auto with the fan at 50 percent, please.",
         f"I like it at {degrees} degrees Celsius. Put the climate control on auto with the fan at 50 percent.",
     )
 
@@ -55,6 +55,7 @@ def set_fahrenheit(scene: Scene) -> str:
 
 @goal(CAR, topic="climate")
 def defrost(scene: Scene) -> str:
+    scene.need(not scene.things.get("outside"))
     degrees = scene.pick((23, 24, 25, 26))
     scene.call("adjustClimateControl", temperature=degrees, fanSpeed=100, mode="defrost")
     return scene.say(
@@ -76,6 +77,7 @@ def outside(scene: Scene) -> str:
 
 @goal(CAR, needs=("outside",), topic="climate")
 def climate_for_that_weather(scene: Scene) -> str:
+    scene.need(scene.just("outside", "outside_in_fahrenheit"))
     value = scene.last("outside")["value"]
     fan = scene.pick((30, 40, 60))
     scene.need(value < 14 or value > 23)
@@ -103,9 +105,10 @@ def climate_by_weather(scene: Scene) -> str:
     mode, degrees = ("heat", 22) if value < limit else ("cool", 20)
     scene.call("adjustClimateControl", temperature=degrees, fanSpeed=fan, mode=mode)
     return scene.say(
-        f"Check the temperature outside. If it's below {limit} °C, heat the car to 22 °C, otherwise cool it to 20 °C, and run the fan at {fan} percent "
+        f"Check the temperature outside. If it's below {limit} °C, heat the car to 22 °C, otherwise cool it to 20 °C, and run the fan "
+        f"at {fan} percent "
         "either way.",
-        f"I want the cabin to be pleasant when I get in. Below {limit} °C outside, please heat it to 22 °C; if it's warmer than that, cool it to 20 °C. "
+        f"I want the cabin to be pleasant. Below {limit} °C outside, please heat it to 22 °C; if it's warmer than that, cool it to 20 °C. "
         f"Fan at {fan}%.",
     )
 

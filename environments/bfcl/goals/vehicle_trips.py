@@ -1,8 +1,7 @@
-"""Goals around driving: fuel, distances, tires, navigation, speed, and telling others."""
+"""Goals around driving: fuel, distances, tires, navigation, speed."""
 
 from typing import Any
 
-from .messaging import send, tweet
 from .registry import goal
 from .scene import Scene
 from .vehicle import CAR
@@ -107,19 +106,38 @@ def add_liters(scene: Scene) -> str:
     gallons = scene.call("liter_to_gallon", liter=liters)["gallon"]
     _add(scene, round(gallons, 1))
     return scene.say(
-        f"My canister holds {liters} liters and I want to pour all of it into the tank. Work out how many gallons that is, round it to one decimal, and "
+        f"My canister holds {liters} liters and I want to pour all of it into the tank. Work out how many gallons that is, round it "
+        "to one decimal, and "
         "add that much.",
         f"Please put {liters} liters of gas in the car. The pump counts in gallons, so convert it first and round to a tenth of a gallon.",
     )
 
 
+@goal(CAR, needs=("fuel",), topic="refuel")
+def refuel_after_look(scene: Scene) -> str:
+    car = scene.service(CAR)
+    scene.need(scene.just("fuel_left", "fuel_in_liters") and car.engine_state != "running" and car.fuelLevel < 30)
+    if scene.chance(0.5):
+        _add(scene, _TANK - _read_level(scene))
+        return scene.say(
+            "That won't get me far. Fill the tank all the way up, please.", "Then please fill it up completely while we're at the station."
+        )
+    gallons = scene.pick((8, 10, 12, 15, 18))
+    _add(scene, gallons)
+    return scene.say(
+        f"I'd feel better with a bit more. Put in another {gallons} gallons, please.",
+        f"Okay, then add {gallons} gallons. That should do for this week.",
+    )
+
+
 @goal(CAR, topic="conversion")
 def liters_needed(scene: Scene) -> str:
-    liters = scene.pick((18, 27, 33, 48, 62))
+    liters = scene.pick((42, 48, 55, 62))
     scene.call("liter_to_gallon", liter=liters)
     return scene.say(
         f"A French travel blog says that the mountain loop takes about {liters} liters of fuel. How many gallons is that?",
-        f"The manual of my European rental says that its tank holds {liters} liters. What's that in gallons?",
+        f"The brochure of a car that I'd like to buy says that its tank holds {liters} liters. What's that in gallons?",
+        f"A friend in Canada says she burns {liters} liters of gas a week. How many gallons is that?",
     )
 
 
@@ -140,6 +158,7 @@ def distance(scene: Scene) -> str:
 
 @goal(CAR, needs=("route",), topic="range")
 def range_for_route(scene: Scene) -> str:
+    scene.need(scene.just("distance", "route_in_miles"))
     route, car = scene.last("route"), scene.service(CAR)
     miles = round(route["km"] * 0.621371, 1)
     scene.need((car.fuelLevel * 20 < miles) == (car.fuelLevel * 20 < route["km"]))
@@ -163,6 +182,7 @@ def range_for_miles(scene: Scene) -> str:
 
 @goal(CAR, needs=("range",), topic="refuel")
 def fill_up_for_trip(scene: Scene) -> str:
+    scene.need(scene.just("range_for_route", "range_for_miles", "range_in_miles"))
     scene.need(not scene.last("range")["enough"] and scene.service(CAR).engine_state != "running")
     _add(scene, _TANK - _read_level(scene))
     return scene.say(
@@ -204,7 +224,8 @@ def tires_or_shop(scene: Scene) -> str:
     scene.keep("tires", found=found)
     return scene.say(
         f"Please check my tires. If any of them is under {limit} psi, find out where the nearest tire shop is.",
-        f"I want at least {limit} psi in every tire for the trip. Check them, and if one is lower than that, look up the closest tire shop for me.",
+        f"I want at least {limit} psi in every tire for the trip. Check them, and if one is lower than that, look up the closest tire "
+        "shop for me.",
     )
 
 
@@ -230,6 +251,7 @@ def tire_shop(scene: Scene) -> str:
 
 @goal(CAR, needs=("shop",), topic="navigation")
 def drive_to_shop(scene: Scene) -> str:
+    scene.need(scene.just("tires_or_shop", "tire_shop"))
     scene.call("set_navigation", destination=scene.last("shop")["place"])
     return scene.say("Take me there: set the navigation to that shop.", "Great, put its address into the navigation, please.")
 
@@ -275,45 +297,4 @@ def speed(scene: Scene) -> str:
     return scene.say(
         "There's a speed camera around here. How fast am I going right now?",
         "My speedometer is in the sun and I can't read it. What's my current speed?",
-    )
-
-
-@goal(CAR, needs=("engine",), topic="tell", also=("MessageAPI",))
-def message_on_departure(scene: Scene) -> str:
-    words = scene.say("I'm leaving now, see you soon.", "Just got in the car. Put the kettle on!", "I'm on my way, but a little late.")
-    name, note = send(scene, words)
-    return scene.say(
-        f"Let {name} know that I'm coming. Send this message: '{words}'{note}",
-        f'{name} is waiting for me, so please text: "{words}"{note}',
-    )
-
-
-@goal(CAR, needs=("engine",), topic="tell", also=("TwitterAPI",))
-def tweet_on_departure(scene: Scene) -> str:
-    words = scene.say("The road trip starts now!", "Bags packed, engine on, off we go.", "First stop: coffee. Then the mountains.")
-    tag = scene.pick(("#RoadTrip", "#OnTheRoad", ""))
-    tweet(scene, words, tag)
-    tagged = f" with the hashtag {tag}" if tag else ""
-    return scene.say(
-        f"My friends want to follow the trip on Twitter. Please post '{words}'{tagged}.",
-        f'Before I pull out, tweet "{words}"{tagged} for me.',
-    )
-
-
-@goal(CAR, needs=("filled",), topic="tell", also=("TwitterAPI",))
-def tweet_full_tank(scene: Scene) -> str:
-    words = scene.say("Gas prices are a joke these days.", "Fueled up for the weekend. Where should I go?")
-    tweet(scene, words)
-    return f"I have to get this off my chest: post a tweet that says '{words}'"
-
-
-@goal(CAR, needs=("tires",), topic="ticket", also=("TicketAPI",))
-def ticket_for_tires(scene: Scene) -> str:
-    scene.need(scene.service("TicketAPI").current_user)
-    title, text = "Uneven tire pressure", "Please inspect the tires of my company car."
-    scene.need(len(set(scene.last("tires")["found"])) > 1)
-    priority = scene.pick((2, 3, 4))
-    scene.call("create_ticket", title=title, description=text, priority=priority)
-    return scene.say(
-        f"They aren't even. Open a ticket for the fleet team titled '{title}' with the description '{text}' and priority {priority}.",
     )
