@@ -1,4 +1,4 @@
-"""Sums with figures that other services gave: pressures, distances, fares, share prices, counts of words."""
+"""Sums with figures that other services gave: pressures, distances, fares, share prices, counts of characters."""
 
 from .registry import goal
 from .scene import Scene, joined
@@ -85,29 +85,16 @@ def cost_of_shares(scene: Scene) -> str:
 
 
 @goal(SUMS, topic="text figures", also=("GorillaFileSystem",))
-def words_per_line(scene: Scene) -> str:
+def share_of_characters(scene: Scene) -> str:
     folder = scene.service("GorillaFileSystem")._current_dir.contents
-    name = scene.pick(name for name, item in folder.items() if hasattr(item, "content") and len(item.content.splitlines()) > 2)
-    words = scene.call("wc", file_name=name, mode="w")["count"]
-    lines = scene.call("wc", file_name=name, mode="l")["count"]
-    scene.need(words > lines and words % lines)
-    scene.keep("figure", value=scene.call("divide", a=words, b=lines)["result"])
-    return scene.say(
-        f"I'm setting '{name}' in print and need to know how dense it is. Count its words and its lines, and divide the one by the other.",
-        f"How many words per line does '{name}' have on average? Count both and work it out, please.",
-    )
-
-
-@goal(SUMS, topic="text figures", also=("GorillaFileSystem",))
-def share_of_words(scene: Scene) -> str:
-    folder = scene.service("GorillaFileSystem")._current_dir.contents
-    texts = [name for name, item in folder.items() if hasattr(item, "content") and len(item.content.split()) > 3]
+    texts = {name: len(item.content) for name, item in folder.items() if hasattr(item, "content") and item.content}
     scene.need(len(texts) > 1)
-    short, long = sorted(scene.rng.sample(texts, 2), key=lambda name: len(folder[name].content.split()))
-    part, whole = (scene.call("wc", file_name=name, mode="w")["count"] for name in (short, long))
+    short, long = sorted(scene.rng.sample(sorted(texts), 2), key=texts.__getitem__)
+    part, whole = (scene.call("wc", file_name=name, mode="c")["count"] for name in (short, long))
     scene.need(part < whole and part * 100 % whole)
     scene.keep("figure", value=scene.call("percentage", part=part, whole=whole)["result"])
     return scene.say(
-        f"I want '{short}' to be much shorter than '{long}'. Count the words in both, and tell me what percentage of the longer one "
-        "it comes to.",
+        f"I want '{short}' to be much shorter than '{long}'. Count the characters in both and tell me what percentage of the longer "
+        "one it comes to.",
+        f"How many characters do '{short}' and '{long}' have, and what percentage of the second is the first?",
     )

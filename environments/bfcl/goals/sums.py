@@ -9,8 +9,8 @@ OWN = "own figures"
 
 
 _LONG_RESULTS = (
-    *("average_spending", "spread", "total", "share", "mileage", "growth"),
-    *("fare_share", "average_share_price", "words_per_line", "share_of_words", "tire_figures"),
+    *("average_spending", "spread", "range_of_bills", "total", "share", "mileage", "growth"),
+    *("fare_share", "average_share_price", "share_of_characters", "tire_figures"),
 )
 """Goals whose results have more digits than people want."""
 
@@ -50,12 +50,16 @@ def spread(scene: Scene) -> str:
 
 
 @goal(SUMS, topic=OWN)
-def lowest_and_highest(scene: Scene) -> str:
+def range_of_bills(scene: Scene) -> str:
     numbers = _cents(scene, 71, 138, 12)
     scene.call("min_value", numbers=numbers)
     scene.call("max_value", numbers=numbers)
+    scene.keep("figure", value=scene.call("mean", numbers=numbers)["result"])
     return scene.say(
-        f"These are our heating costs for the last twelve months: {_listed(numbers)}. What were the lowest and the highest bill?",
+        f"These are our heating costs for the last twelve months: {_listed(numbers)}. What were the lowest and the highest bill, and "
+        "what was the average?",
+        f"I'm comparing apartments. The utility bills of this one were {_listed(numbers)}. Give me the cheapest month, the most "
+        "expensive one and the mean.",
     )
 
 
@@ -164,9 +168,10 @@ def square_side(scene: Scene) -> str:
 def homework(scene: Scene) -> str:
     number = -_cents(scene, 12, 480, 1)[0]
     scene.call("absolute_value", number=number)
+    scene.call("power", base=number, exponent=2)
     return scene.say(
-        f"I'm checking my daughter's math homework. What is the absolute value of {number}?",
-        f"My son has to write down the absolute value of {number} and doesn't trust my answer. Can you calculate it?",
+        f"I'm checking my daughter's math homework. What is the absolute value of {number}, and what is its square?",
+        f"My son has to write down the absolute value and the square of {number} and doesn't trust my answers. Can you work out both?",
     )
 
 
