@@ -14,13 +14,16 @@ def send(scene: Scene, text: str) -> tuple[str, str]:
         own = scene.pick(people)
         scene.call("message_login", user_id=people[own])
         note = f" My own user ID is {people[own]}."
-    name = scene.pick(name for name, known in people.items() if known != box.current_user)
+    name = scene.pick(name for name, known in people.items() if known != box.current_user and name != "Colleague")
     receiver = scene.call("get_user_id", user=name)["user_id"]
     scene.call("send_message", receiver_id=receiver, message=text)
+    scene.keep("message", name=name, text=text, turn=len(scene.turns))
     return name, note
 
 
 def tweet(scene: Scene, text: str, tag: str = "") -> None:
     """Post a tweet, with a hashtag or without. The goal is not offered where that would need a password."""
     scene.need(scene.service("TwitterAPI").authenticated)
-    scene.call("post_tweet", content=text, **({"tags": [tag]} if tag else {}))
+    tags = {"tags": [tag]} if tag else {}
+    posted = scene.call("post_tweet", content=text, **tags)
+    scene.keep("tweet", id=posted["id"], text=text, turn=len(scene.turns), **tags)

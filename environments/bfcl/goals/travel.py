@@ -141,10 +141,11 @@ def fare(scene: Scene) -> str:
     scene.keep("flight", flight=flight)
     start, end, seat = airport(origin), airport(target), CLASSES[flight.seat]
     return scene.say(
-        f"What would {_a(seat)} seat from {start} to {end} on {flight.when} cost me?",
+        f"What would {with_article(seat)} seat from {start} to {end} on {flight.when} cost me?",
         f"I'm toying with the idea of a few days in {flight.where}. What is the fare from {start} to {end} on {flight.when} in {seat}?",
         f"For {flight.when} I need to get from {start} to {end}. How much is the flight in {seat}?",
-        f"My boss wants a figure before she approves my trip: how much is {_a(seat)} ticket from {start} to {end} on {flight.when}?",
+        f"My boss wants a figure before she approves my trip: how much is {with_article(seat)} ticket from {start} to {end} on "
+        f"{flight.when}?",
     )
 
 
@@ -172,19 +173,19 @@ def fare_by_class(scene: Scene) -> str:
 @goal(TRAVEL, topic="fare")
 def fare_by_day(scene: Scene) -> str:
     _nothing_booked(scene)
-    flights = _two_days(scene)
+    flights = two_days(scene)
     scene.keep("offers", cheap=min(flights, key=lambda one: one.cost), dear=max(flights, key=lambda one: one.cost), by="day")
     one, other = flights
     start, end, seat = airport(one.origin), airport(one.target), CLASSES[one.seat]
     return scene.say(
         f"I can fly from {start} to {end} on {one.when} or on {other.when}. Which of the two days is cheaper in {seat}?",
-        f"My dates are flexible: would {_a(seat)} seat from {start} to {end} cost less on {one.when} or on {other.when}?",
+        f"My dates are flexible: would {with_article(seat)} seat from {start} to {end} cost less on {one.when} or on {other.when}?",
         f"Could you compare the fares from {start} to {end} for {one.when} and {other.when}? I'd travel in {seat} and take the "
         "cheaper day.",
     )
 
 
-def _two_days(scene: Scene) -> tuple[Flight, Flight]:
+def two_days(scene: Scene) -> tuple[Flight, Flight]:
     """The same flight on two days, at different fares."""
     origin, target = route(scene)
     look_up(scene, origin, target)
@@ -259,11 +260,12 @@ def fare_from_there(scene: Scene) -> str:
     seat, end = CLASSES[flight.seat], airport(target)
     return scene.say(
         f"Good to know. How much is a flight from there to {end} on {flight.when} in {seat}?",
-        f"Then I'd leave from there. What does {_a(seat)} ticket to {end} cost on {flight.when}?",
+        f"Then I'd leave from there. What does {with_article(seat)} ticket to {end} cost on {flight.when}?",
         f"And what would I pay to fly from that airport to {end} on {flight.when}, {seat}?",
     )
 
 
-def _a(seat: str) -> str:
+def with_article(seat: str) -> str:
+    """A class of travel before a noun: "an economy", "a first-class"."""
     words = seat.replace(" ", "-")
     return f"an {words}" if words[0] == "e" else f"a {words}"

@@ -157,11 +157,11 @@ def support_for_new_booking(scene: Scene) -> str:
     scene.call("contact_customer_support", booking_id=booking["id"], message=wish)
     return scene.say(
         f"{why}, so please send customer support this note about the booking: '{wish}'",
-        f'One more thing: {why}. Could you write to customer support about that booking? The message is "{wish}"',
+        f'{why}. Could you write to customer support about that booking? The message is "{wish}"',
     )
 
 
-@goal(TRAVEL, needs=("booking",), topic="tell", also=("MessageAPI",))
+@goal(TRAVEL, needs=("booking",), topic="message", also=("MessageAPI",))
 def tell_colleague(scene: Scene) -> str:
     flight = booked(scene)["flight"]
     words = scene.say(
@@ -175,7 +175,7 @@ def tell_colleague(scene: Scene) -> str:
     )
 
 
-@goal(TRAVEL, needs=("booking",), topic="tell", also=("TwitterAPI",))
+@goal(TRAVEL, needs=("booking",), topic="tweet", also=("TwitterAPI",))
 def tweet_trip(scene: Scene) -> str:
     flight = booked(scene)["flight"]
     month = flight.when.split()[0]

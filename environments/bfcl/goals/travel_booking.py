@@ -6,7 +6,7 @@ from attrs import frozen
 
 from .registry import goal
 from .scene import Scene
-from .travel import CLASSES, TRAVEL, Flight, _two_days, airport, look_up, priced, route, some_day
+from .travel import CLASSES, TRAVEL, Flight, airport, look_up, priced, route, some_day, two_days, with_article
 
 
 @frozen
@@ -76,6 +76,7 @@ def booked(scene: Scene) -> dict[str, Any]:
 
 @goal(TRAVEL, needs=("flight",), topic="book")
 def book_that_flight(scene: Scene) -> str:
+    scene.need(scene.just("fare", "fare_from_there", "fare_in_currency", "fare_share"))
     paid = book(scene, scene.last("flight")["flight"])
     return scene.say(
         f"That works for me. Please book that flight {paid.with_card}.{paid.token_note}",
@@ -87,6 +88,7 @@ def book_that_flight(scene: Scene) -> str:
 
 @goal(TRAVEL, needs=("offers",), topic="book")
 def book_one_of_them(scene: Scene) -> str:
+    scene.need(scene.just("fare_by_class", "fare_by_day"))
     offers = scene.last("offers")
     dear = offers["by"] == "class" and scene.chance(0.4)
     flight: Flight = offers["dear" if dear else "cheap"]
@@ -129,7 +131,7 @@ def book_flight_now(scene: Scene) -> str:
 @goal(TRAVEL, topic="book")
 def book_the_cheaper_day(scene: Scene) -> str:
     _no_flight_yet(scene)
-    one, other = _two_days(scene)
+    one, other = two_days(scene)
     paid = book(scene, min((one, other), key=lambda flight: flight.cost))
     start, end, seat = airport(one.origin), airport(one.target), CLASSES[one.seat]
     return scene.say(
@@ -148,6 +150,7 @@ def book_if_affordable(scene: Scene) -> str:
     look_up(scene, origin, target)
     flight = priced(scene, Flight(origin, target, some_day(scene), scene.pick(CLASSES)))
     start, end, seat = airport(origin), airport(target), CLASSES[flight.seat]
+    a_seat = with_article(seat)
     limit = round(flight.cost * scene.pick((0.8, 1.2, 1.4)) / 50) * 50
     scene.need(limit != flight.cost and limit > 0)
     if limit < flight.cost:
@@ -163,7 +166,8 @@ def book_if_affordable(scene: Scene) -> str:
         paid = book(scene, flight)
         words, note = paid.with_card, paid.token_note
     return scene.say(
-        f"If {seat} from {start} to {end} on {flight.when} costs at most ${limit:,}, book it {words}; if it's more, just tell me the "
+        f"If {a_seat} seat from {start} to {end} on {flight.when} costs at most ${limit:,}, book it {words}; if it's more, just tell "
+        "me the "
         f"fare.{note}",
         f"Check the fare from {start} to {end} on {flight.when} in {seat}. Anything up to ${limit:,} is fine: in that case book it "
         f"{words}. If it's "

@@ -73,7 +73,12 @@ def ask_about_the_car(scene: Scene) -> str:
         "battery": scene.called("startEngine"),
         "engine": scene.called("startEngine") or car.engine_state == "running",
     }
-    options = QUESTIONS if scene.first else ("battery", "climate")
+    notable = [
+        *(["headlights"] if car.headLightStatus == "on" else []),
+        *(["doors"] if car.remainingUnlockedDoors else []),
+        *(["parkingBrake"] if car.parkingBrakeStatus == "released" else []),
+    ]
+    options = [*QUESTIONS, *notable, *notable] if scene.first else ["battery", "climate"]
     option = scene.pick(option for option in options if not touched[option])
     shown = scene.call("displayCarStatus", option=option)
     if option == "headlights" and shown["headlightStatus"] == "on":
@@ -128,7 +133,7 @@ def headlights(scene: Scene) -> str:
 
 @goal(CAR, topic="doors")
 def lock_all(scene: Scene) -> str:
-    scene.need(scene.service(CAR).engine_state != "running")
+    scene.need(scene.service(CAR).engine_state != "running" and not scene.called("set_navigation"))
     closed = [door for door in DOORS if door not in _unlocked(scene)]
     scene.call("lockDoors", unlock=False, door=_unlocked(scene))
     scene.keep("parked")
@@ -147,7 +152,8 @@ def lock_all(scene: Scene) -> str:
 @goal(CAR, topic="doors")
 def park_and_leave(scene: Scene) -> str:
     car = scene.service(CAR)
-    scene.need(car.engine_state != "running" and car.parkingBrakeStatus == "released" and not scene.called("activateParkingBrake"))
+    scene.need(car.engine_state != "running" and car.parkingBrakeStatus == "released")
+    scene.need(not scene.called("activateParkingBrake", "set_navigation"))
     scene.call("lockDoors", unlock=False, door=_unlocked(scene))
     scene.call("activateParkingBrake", mode="engage")
     scene.keep("parked")

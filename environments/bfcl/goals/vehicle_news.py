@@ -6,7 +6,7 @@ from .scene import Scene
 from .vehicle import CAR
 
 
-@goal(CAR, needs=("engine",), topic="tell", also=("MessageAPI",))
+@goal(CAR, needs=("engine",), topic="message", also=("MessageAPI",))
 def message_on_departure(scene: Scene) -> str:
     words = scene.say("I'm leaving now, see you soon.", "Just got in the car. Put the kettle on!", "I'm on my way, but a little late.")
     name, note = send(scene, words)
@@ -16,7 +16,7 @@ def message_on_departure(scene: Scene) -> str:
     )
 
 
-@goal(CAR, needs=("engine",), topic="tell", also=("TwitterAPI",))
+@goal(CAR, needs=("engine",), topic="tweet", also=("TwitterAPI",))
 def tweet_on_departure(scene: Scene) -> str:
     words = scene.say("The road trip starts now!", "Bags packed, engine on, off we go.", "First stop: coffee. Then the mountains.")
     tag = scene.pick(("#RoadTrip", "#OnTheRoad", ""))
@@ -28,7 +28,7 @@ def tweet_on_departure(scene: Scene) -> str:
     )
 
 
-@goal(CAR, needs=("filled",), topic="tell", also=("TwitterAPI",))
+@goal(CAR, needs=("filled",), topic="tweet", also=("TwitterAPI",))
 def tweet_full_tank(scene: Scene) -> str:
     words = scene.say(
         "Gas prices are a joke these days.", "Fueled up for the weekend. Where should I go?", "There goes my paycheck, into the gas tank."
@@ -49,7 +49,7 @@ def ticket_for_tires(scene: Scene) -> str:
     )
 
 
-@goal(CAR, needs=("parked",), topic="tell", also=("MessageAPI",))
+@goal(CAR, needs=("parked",), topic="message", also=("MessageAPI",))
 def message_parked(scene: Scene) -> str:
     words = scene.say(
         "The car is locked, you can take the spare key.",
@@ -60,14 +60,14 @@ def message_parked(scene: Scene) -> str:
     return scene.say(f"Now let {name} know. The message is '{words}'{note}", f'Please write "{words}" to {name}.{note}')
 
 
-@goal(CAR, needs=("destination",), topic="tell", also=("MessageAPI",))
+@goal(CAR, needs=("destination",), topic="message", also=("MessageAPI",))
 def message_destination(scene: Scene) -> str:
     words = f"I'm driving to {scene.last('destination')['address']} now. I'll call you from there."
     name, note = send(scene, words)
     return scene.say(f'{name} should know where I am. Send "{words}" to {name}, please.{note}')
 
 
-@goal(CAR, needs=("shop",), topic="tell", also=("MessageAPI",))
+@goal(CAR, needs=("shop",), topic="message", also=("MessageAPI",))
 def message_shop(scene: Scene) -> str:
     words = scene.say(
         "I have to take the car to a tire shop first, so I'll be an hour late.", "Car trouble again. Please start without me."
@@ -79,7 +79,7 @@ def message_shop(scene: Scene) -> str:
     )
 
 
-@goal(CAR, needs=("outside",), topic="tell", also=("TwitterAPI",))
+@goal(CAR, needs=("outside",), topic="tweet", also=("TwitterAPI",))
 def tweet_weather(scene: Scene) -> str:
     value = scene.last("outside")["value"]
     scene.need(scene.just("outside") and (value < 3 or value > 27))

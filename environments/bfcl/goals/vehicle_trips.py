@@ -208,8 +208,12 @@ def fill_if_needed(scene: Scene) -> str:
 def tire_pressure(scene: Scene) -> str:
     scene.keep("tires", found=_tires(scene))
     return scene.say(
+        *(
+            ("It got cold overnight, so please check my tire pressures before I leave.",)
+            if scene.service(CAR).engine_state != "running"
+            else ()
+        ),
         "The steering feels a bit off. What's the pressure in each of my tires?",
-        "It got cold overnight, so please check my tire pressures before I leave.",
         "The car pulls to one side. How are the tire pressures?",
     )
 
