@@ -171,12 +171,14 @@ def range_for_route(scene: Scene) -> str:
 
 @goal(CAR, topic="range")
 def range_for_miles(scene: Scene) -> str:
+    scene.need(not _level_known(scene))
     miles = scene.pick((60, 90, 140, 180, 230, 260, 320, 410))
+    _read_level(scene)
     scene.keep("range", enough=scene.call("estimate_drive_feasibility_by_mileage", distance=miles)["canDrive"])
     return scene.say(
-        f"My parents live {miles} miles away. Will the gas in the tank take me there without a stop?",
-        f"I have a {miles}-mile drive tonight and the stations will be closed. Is there enough fuel in the car for it?",
-        f"Can the car still do {miles} miles on what's in the tank?",
+        f"My parents live {miles} miles away. How much gas do I have, and will it take me there without a stop?",
+        f"I have a {miles}-mile drive tonight and the stations will be closed. What's the fuel level, and is that enough?",
+        f"How full is the tank, and can the car still do {miles} miles on that?",
     )
 
 
@@ -196,16 +198,21 @@ def fill_if_needed(scene: Scene) -> str:
     car = scene.service(CAR)
     scene.need(car.engine_state != "running" and not scene.called("fillFuelTank"))
     miles = scene.pick(miles for miles in (120, 170, 240, 330, 450) if abs(miles - 20 * car.fuelLevel) > 5)
+    scene.need(not _level_known(scene))
+    level = _read_level(scene)
     if not scene.call("estimate_drive_feasibility_by_mileage", distance=miles)["canDrive"]:
-        _add(scene, _TANK - _read_level(scene))
+        _add(scene, _TANK - level)
     return scene.say(
-        f"I have to drive {miles} miles tomorrow. See if I have enough gas for that, and if I don't, fill the tank all the way up.",
-        f"The cabin is {miles} miles from here. Can I get there with what's in the tank? If not, please fill it to the top.",
+        f"I have to drive {miles} miles tomorrow. Tell me how much gas is left and if it's enough for that. If it isn't, fill the "
+        "tank all the way up.",
+        f"The cabin is {miles} miles from here. What's the fuel level, and can I get there with it? If not, please fill the tank to "
+        "the top.",
     )
 
 
 @goal(CAR, topic="tires")
 def tire_pressure(scene: Scene) -> str:
+    running = scene.service(CAR).engine_state == "running"
     scene.keep("tires", found=_tires(scene))
     return scene.say(
         *(
