@@ -215,11 +215,7 @@ def tire_pressure(scene: Scene) -> str:
     running = scene.service(CAR).engine_state == "running"
     scene.keep("tires", found=_tires(scene))
     return scene.say(
-        *(
-            ("It got cold overnight, so please check my tire pressures before I leave.",)
-            if scene.service(CAR).engine_state != "running"
-            else ()
-        ),
+        *(() if running else ("It got cold overnight, so please check my tire pressures before I leave.",)),
         "The steering feels a bit off. What's the pressure in each of my tires?",
         "The car pulls to one side. How are the tire pressures?",
     )
