@@ -65,7 +65,7 @@ def average_share_price(scene: Scene) -> str:
     chosen = scene.rng.sample(known, scene.pick((3, len(known))))
     prices = [scene.call("get_stock_info", symbol=symbol)["price"] for symbol in chosen]
     scene.keep("figure", value=scene.call("mean", numbers=prices)["result"])
-    names = joined([_FAMOUS[symbol] for symbol in chosen])
+    names = joined([f"{_FAMOUS[symbol]} ({symbol})" for symbol in chosen])
     return scene.say(
         f"I'm writing a piece about tech stocks. Look up the current share prices of {names}, and work out their average for me.",
         f"What are shares of {names} trading at, and what's the average of those prices? It's for our investment club.",
@@ -77,10 +77,10 @@ def cost_of_shares(scene: Scene) -> str:
     symbol = scene.pick(symbol for symbol in _FAMOUS if symbol in scene.service("TradingBot").stocks)
     price, count = scene.call("get_stock_info", symbol=symbol)["price"], scene.pick((13, 27, 35, 46, 64))
     scene.call("multiply", a=price, b=count)
-    name = _FAMOUS[symbol]
+    name = f"{_FAMOUS[symbol]} ({symbol})"
     return scene.say(
         f"If I bought {count} shares of {name} at today's price, how much money would I need? Please look the price up first.",
-        f"My uncle wants to give me {count} {name} shares. What are those worth at the current price?",
+        f"My uncle wants to give me {count} {name} shares. What are they worth at the current price?",
     )
 
 

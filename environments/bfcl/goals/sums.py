@@ -56,10 +56,8 @@ def range_of_bills(scene: Scene) -> str:
     scene.call("max_value", numbers=numbers)
     scene.keep("figure", value=scene.call("mean", numbers=numbers)["result"])
     return scene.say(
-        f"These are our heating costs for the last twelve months: {_listed(numbers)}. What were the lowest and the highest bill, and "
-        "what was the average?",
-        f"I'm comparing apartments. The utility bills of this one were {_listed(numbers)}. Give me the cheapest month, the most "
-        "expensive one and the mean.",
+        f"These are our heating costs for the last twelve months: {_listed(numbers)}. What's the minimum, the maximum and the mean?",
+        f"I'm comparing apartments. The utility bills of this one were {_listed(numbers)}. Give me their minimum, maximum and mean.",
     )
 
 
@@ -192,14 +190,14 @@ def rounded(scene: Scene) -> str:
 def own_units(scene: Scene) -> str:
     value, unit_in, unit_out, text = scene.pick(
         (
-            (187.5, "km", "miles", "The hiking trail is 187.5 kilometers long. How many miles is that? My American friends want to know."),
-            (23.4, "kg", "lb", "My suitcase weighs 23.4 kilograms. What's that in pounds? The airline's limit is in pounds."),
-            (164, "lb", "kg", "My doctor abroad asks for my weight in kilograms. I weigh 164 pounds, so what do I tell her?"),
-            (31.7, "m", "ft", "The boat I want to rent is 31.7 meters long. What's that in feet?"),
-            (74.5, "in", "cm", "My desk is 74.5 inches wide, but the shop uses centimeters. What's that in centimeters?"),
+            (187.5, "km", "miles", "The hiking trail is 187.5 km long. How many miles is that? My American friends want to know."),
+            (23.4, "kg", "lb", "My suitcase weighs 23.4 kg, but the airline gives its limit in lb. What's the weight in lb?"),
+            (164, "lb", "kg", "My doctor abroad asks for my weight in kg. I weigh 164 lb, so what do I tell her?"),
+            (31.7, "m", "ft", "The boat I want to rent is 31.7 m long. What's that in ft?"),
+            (74.5, "in", "cm", "My desk is 74.5 in wide, but the shop lists everything in cm. What's the width in cm?"),
             (38.6, "celsius", "fahrenheit", "My thermometer shows 38.6 degrees Celsius. What's that in Fahrenheit? The nurse asks."),
             (425, "fahrenheit", "celsius", "The recipe says 425 degrees Fahrenheit, but my oven only shows Celsius. What should I set?"),
-            (118, "yd", "m", "The field is 118 yards long. How many meters are that? I'm ordering rope."),
+            (118, "yd", "m", "The field is 118 yd long, and the shop sells rope by the meter. What's the length in m?"),
         )
     )  # fmt: skip
     scene.call("imperial_si_conversion", value=value, unit_in=unit_in, unit_out=unit_out)
@@ -210,9 +208,9 @@ def own_units(scene: Scene) -> str:
 def metric_units(scene: Scene) -> str:
     value, unit_in, unit_out, text = scene.pick(
         (
-            (0.532, "um", "nm", "The laser's data sheet says 0.532 micrometers. Please convert that to nanometers for me."),
+            (0.235, "mm", "um", "The layer height of my 3D printer is set to 0.235 mm. How many um is that?"),
             (12.35, "km", "cm", "I'm building a model of a railway line of 12.35 kilometers. How many centimeters is that in reality?"),
-            (48260, "mm", "m", "The plan gives the length of the fence as 48260 mm. What is that in meters?"),
+            (48260, "mm", "m", "The plan gives the length of the fence as 48260 mm. What is that in m?"),
         )
     )  # fmt: skip
     scene.call("si_unit_conversion", value=value, unit_in=unit_in, unit_out=unit_out)

@@ -12,17 +12,17 @@ TRAVEL = "TravelAPI"
 CITIES = {
     "SFO": "San Francisco",
     "LAX": "Los Angeles",
-    "JFK": "New York JFK",
-    "ORD": "Chicago O'Hare",
+    "JFK": "New York",
+    "ORD": "Chicago",
     "BOS": "Boston",
-    "CIA": "Rome Ciampino",
-    "HND": "Tokyo Haneda",
-    "PEK": "Beijing Capital",
+    "CIA": "Rome",
+    "HND": "Tokyo",
+    "PEK": "Beijing",
     "HKG": "Hong Kong",
-    "LHR": "London Heathrow",
-    "CDG": "Paris Charles de Gaulle",
+    "LHR": "London",
+    "CDG": "Paris",
 }
-"""Airports whose codes everybody can find, and how they are named in a request: their codes need no lookup."""
+"""Airports whose codes people know, so that they need no lookup, and their cities."""
 TOWNS = {
     "RMS": "Rivermist",
     "SBK": "Stonebrook",
@@ -38,7 +38,6 @@ TOWNS = {
     "GFD": "Greenfield",
 }
 """Airports of towns that exist in the benchmark only: their codes must be looked up."""
-_CITY_ALONE = {"JFK": "New York", "ORD": "Chicago", "CIA": "Rome", "HND": "Tokyo", "PEK": "Beijing", "LHR": "London", "CDG": "Paris"}
 CLASSES = {"economy": "economy", "business": "business class", "first": "first class"}
 CURRENCIES = {
     "EUR": "euros",
@@ -71,21 +70,21 @@ class Flight:
     @property
     def where(self) -> str:
         """The city that it goes to."""
-        return city(self.target)
+        return place(self.target)
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of the functions for fares and bookings."""
         return {"travel_from": self.origin, "travel_to": self.target, "travel_date": self.day, "travel_class": self.seat}
 
 
-def city(code: str) -> str:
-    """The name of a city or town, without the airport's own name."""
-    return _CITY_ALONE.get(code) or CITIES.get(code) or TOWNS[code]
+def place(code: str) -> str:
+    """The name of a city or town."""
+    return CITIES.get(code) or TOWNS[code]
 
 
 def airport(code: str) -> str:
-    """An airport as a request names it."""
-    return CITIES.get(code) or f"the airport closest to {TOWNS[code]}"
+    """An airport as a request names it: with its code where that is known outside of the benchmark."""
+    return f"{CITIES[code]} ({code})" if code in CITIES else f"the airport closest to {TOWNS[code]}"
 
 
 def day_words(day: str) -> str:
@@ -140,6 +139,7 @@ def fare(scene: Scene) -> str:
     flight = priced(scene, Flight(origin, target, some_day(scene), scene.pick(CLASSES)))
     scene.keep("flight", flight=flight)
     start, end, seat = airport(origin), airport(target), CLASSES[flight.seat]
+    scene.leave_out(f"How much is {with_article(seat)} ticket from {start} to {end}?", f"I want to fly on {flight.when}.")
     return scene.say(
         f"What would {with_article(seat)} seat from {start} to {end} on {flight.when} cost me?",
         f"I'm toying with the idea of a few days in {flight.where}. What is the fare from {start} to {end} on {flight.when} in {seat}?",
@@ -218,6 +218,7 @@ def leftover_money(scene: Scene) -> str:
     value = scene.pick((3700, 8450, 12600) if currency in ("JPY", "INR") else (135, 260, 385, 740))
     scene.call("compute_exchange_rate", base_currency=currency, target_currency="USD", value=value)
     money = f"{value:,} {CURRENCIES[currency]}"
+    scene.leave_out(f"How many US dollars do I get for the {CURRENCIES[currency]} in my drawer?", f"It's {value:,} in total.")
     return scene.say(
         f"I still have {money} from my last vacation. How many US dollars would that get me?",
         f"My hotel abroad came to {money}. What's that in US dollars? I need it for my expense report.",

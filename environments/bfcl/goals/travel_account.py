@@ -71,6 +71,9 @@ def verify_me(scene: Scene) -> str:
         date_of_birth=birth,
         passport_number=passport,
     )
+    scene.leave_out(
+        f"Can you check that I'm cleared to travel? I'm {name}, born on {day_words(birth)}.", f"My passport number is {passport}."
+    )
     return scene.say(
         f"Before I book, please make sure my details are accepted: {name}, born {day_words(birth)}, passport number {passport}.",
         f"I renewed my passport and want to know if I can travel with it. It's {passport}, issued to {name}, date of birth "
@@ -87,6 +90,7 @@ def budget(scene: Scene) -> str:
     amount = scene.pick((900, 1200, 1500, 1800, 2400, 3000, 3600))
     scene.need(amount != scene.service(TRAVEL).budget_limit)
     scene.call("set_budget_limit", access_token=value, budget_limit=amount)
+    scene.leave_out(f"I spend too much on traveling. Please set a limit to my travel budget.{note}", f"Let's say ${amount:,}.")
     return scene.say(
         f"I tend to overspend on vacation. Please set my travel budget to ${amount:,}.{note}",
         f"My manager approved {amount:,} dollars for travel this quarter, so set that as my limit.{note}",
@@ -143,6 +147,7 @@ def support_for_known_booking(scene: Scene) -> str:
     booking = scene.pick(name for name in scene.service(TRAVEL).booking_record if any(c.isdigit() for c in name))
     why, wish = scene.pick(_WISHES)
     scene.call("contact_customer_support", booking_id=booking, message=wish)
+    scene.leave_out(f"I need to send a note to customer support about my booking {booking}.", f"It should read: '{wish}'")
     return scene.say(
         f"{why}. For my booking {booking}, please write to customer support: '{wish}'",
         f'Could you contact customer support about booking {booking} for me? {why}, so tell them: "{wish}"',

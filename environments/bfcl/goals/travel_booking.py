@@ -118,6 +118,10 @@ def book_flight_now(scene: Scene) -> str:
     flight = Flight(origin, target, some_day(scene), scene.pick(CLASSES))
     paid = book(scene, flight)
     start, end, seat = airport(origin), airport(target), CLASSES[flight.seat]
+    scene.leave_out(
+        f"Please book me {with_article(seat)} flight from {start} to {end} and pay {paid.with_card}.{paid.token_note}",
+        scene.say(f"I have to travel on {flight.when}.", f"The flight should be on {flight.when}."),
+    )
     return scene.say(
         f"I have to be at a conference, so please book me a flight from {start} to {end} on {flight.when}, {seat}. Pay "
         f"{paid.with_card}.{paid.token_note}",
@@ -207,6 +211,10 @@ def insurance(scene: Scene) -> str:
         insurance_cost=cost,
         card_id=paid.card,
     )
+    scene.leave_out(
+        f"{why}. Could you insure that trip for me and pay {paid.with_card}?{paid.token_note}",
+        f"Take the {kind} insurance, it costs ${cost}.",
+    )
     return scene.say(
         f"{why}, so please add the {kind} insurance for ${cost} to that booking and pay {paid.with_card}.{paid.token_note}",
         f"Could you also buy the ${cost} {kind} insurance for that trip, paid {paid.with_card}? {why}.{paid.token_note}",
@@ -254,6 +262,10 @@ def new_card(scene: Scene) -> str:
         expiration_date=expiry,
         cardholder_name=holder,
         card_verification_number=code,
+    )
+    scene.leave_out(
+        f"Please add my new credit card to my travel account: number {number}, valid until {expiry}, in the name of {holder}.{note}",
+        f"Sorry, I forgot the security code. It's {code}.",
     )
     scene.keep("card", id=card["card_id"], said="with the card I just added")
     return scene.say(

@@ -22,6 +22,8 @@ def set_climate(scene: Scene) -> str:
     fan = scene.pick((20, 30, 40, 60, 70, 80))
     scene.need(degrees != car.acTemperature)
     scene.call("adjustClimateControl", temperature=degrees, fanSpeed=fan, mode=mode)
+    what = "cooled down" if mode == "cool" else "heated"
+    scene.leave_out(f"I'd like the car {what}, please.", f"Make it {degrees} °C, with the fan at {fan} percent.")
     if mode == "cool":
         return scene.say(
             f"It's stuffy in the car. Set the climate control to cool, {degrees} °C, with the fan at {fan} percent.",
@@ -122,6 +124,7 @@ def note_on_display(scene: Scene) -> str:
             f"I'm handing the car to my brother. Show these two messages on its log display, in this order: '{first}' and '{second}'."
         )
     scene.call("display_log", messages=[first])
+    scene.leave_out("I'd like to leave a message on the car's log display.", f"It should say '{first}'.")
     return scene.say(
         f"Please show the message '{first}' on the car's log display so that I don't forget.",
         f'My wife drives next. Display "{first}" in the car\'s log for her, please.',

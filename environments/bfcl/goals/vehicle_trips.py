@@ -52,7 +52,7 @@ def fuel_left(scene: Scene) -> str:
     scene.need(not _level_known(scene))
     _read_level(scene)
     return scene.say(
-        "How much gas do I have left in the tank? I'd like to know if I have to stop on the way home.",
+        "How much fuel do I have left in the tank? I'd like to know if I have to stop on the way home.",
         "My teenager had the car all weekend. What's the fuel level?",
         "What does the fuel gauge say at the moment?",
     )
@@ -77,11 +77,12 @@ def fuel_in_liters(scene: Scene) -> str:
 @goal(CAR, topic="refuel")
 def fill_up(scene: Scene) -> str:
     scene.need(scene.service(CAR).engine_state != "running" and scene.service(CAR).fuelLevel < 45)
+    scene.need(not _level_known(scene))
     _add(scene, _TANK - _read_level(scene))
     return scene.say(
-        "I have a long drive ahead, so please fill the tank all the way up.",
-        "We're at the gas station. Top the tank off, I want it completely full.",
-        "Gas is cheap today. Could you fill the car up to the brim?",
+        "I have a long drive ahead. Check the fuel level and fill the tank all the way up, please.",
+        "We're at the gas station. See how much fuel is left and top the tank off, I want it completely full.",
+        "Gas is cheap today. What's the fuel level? Whatever it is, fill the car up to the brim.",
     )
 
 
@@ -91,6 +92,7 @@ def add_gallons(scene: Scene) -> str:
     scene.need(car.engine_state != "running")
     gallons = scene.pick(amount for amount in (5, 8, 10, 12, 15, 20, 25) if car.fuelLevel + amount <= _TANK)
     _add(scene, gallons)
+    scene.leave_out("We're at the pump. Please put some gas in the car.", f"{gallons} gallons, please.")
     return scene.say(
         f"I only have some cash on me, so just put {gallons} gallons of gas in.",
         f"Please add {gallons} gallons to the tank, that should last until payday.",
@@ -156,19 +158,6 @@ def distance(scene: Scene) -> str:
     )
 
 
-@goal(CAR, needs=("route",), topic="range")
-def range_for_route(scene: Scene) -> str:
-    scene.need(scene.just("distance", "route_in_miles"))
-    route, car = scene.last("route"), scene.service(CAR)
-    miles = round(route["km"] * 0.621371, 1)
-    scene.need((car.fuelLevel * 20 < miles) == (car.fuelLevel * 20 < route["km"]))
-    scene.keep("range", enough=scene.call("estimate_drive_feasibility_by_mileage", distance=miles)["canDrive"])
-    return scene.say(
-        "Would the fuel I have now get me that far?",
-        "Can I make that trip without stopping for gas?",
-    )
-
-
 @goal(CAR, topic="range")
 def range_for_miles(scene: Scene) -> str:
     scene.need(not _level_known(scene))
@@ -176,15 +165,15 @@ def range_for_miles(scene: Scene) -> str:
     _read_level(scene)
     scene.keep("range", enough=scene.call("estimate_drive_feasibility_by_mileage", distance=miles)["canDrive"])
     return scene.say(
-        f"My parents live {miles} miles away. How much gas do I have, and will it take me there without a stop?",
+        f"My parents live {miles} miles away. What's the fuel level, and will it take me there without a stop?",
         f"I have a {miles}-mile drive tonight and the stations will be closed. What's the fuel level, and is that enough?",
-        f"How full is the tank, and can the car still do {miles} miles on that?",
+        f"How much fuel is in the tank, and can the car still do {miles} miles on that?",
     )
 
 
 @goal(CAR, needs=("range",), topic="refuel")
 def fill_up_for_trip(scene: Scene) -> str:
-    scene.need(scene.just("range_for_route", "range_for_miles", "range_in_miles"))
+    scene.need(scene.just("range_for_miles", "range_in_miles"))
     scene.need(not scene.last("range")["enough"] and scene.service(CAR).engine_state != "running")
     _add(scene, _TANK - _read_level(scene))
     return scene.say(
@@ -203,7 +192,7 @@ def fill_if_needed(scene: Scene) -> str:
     if not scene.call("estimate_drive_feasibility_by_mileage", distance=miles)["canDrive"]:
         _add(scene, _TANK - level)
     return scene.say(
-        f"I have to drive {miles} miles tomorrow. Tell me how much gas is left and if it's enough for that. If it isn't, fill the "
+        f"I have to drive {miles} miles tomorrow. Tell me the fuel level and if it's enough for that. If it isn't, fill the "
         "tank all the way up.",
         f"The cabin is {miles} miles from here. What's the fuel level, and can I get there with it? If not, please fill the tank to "
         "the top.",
@@ -268,6 +257,7 @@ def navigate(scene: Scene) -> str:
     address = scene.pick(ADDRESSES)
     scene.call("set_navigation", destination=address)
     scene.keep("destination", address=address)
+    scene.leave_out("I'm meeting a friend at her new place. Please set the navigation.", f"She lives at {address}, and I'm late already.")
     return scene.say(
         f"I'm visiting an old friend. Set the navigation to '{address}', please.",
         f"Could you guide me to {address} today?",
