@@ -22,27 +22,23 @@ def sign_in(scene: Scene) -> str:
     scene.need(scene.first and travel.user_first_name)
     number = scene.rng.randrange(1000, 9999)
     client, secret, refresh = f"tripdesk-{number}", f"harbor-{number * 7 % 9973}-maple", f"rt-{number * 31 % 99991}"
-    grant, words = scene.pick((("read_write", "read and write access"), ("read", "read access only, I'm just looking around")))
     first, last = travel.user_first_name, travel.user_last_name
     made = scene.call(
         "authenticate_travel",
         client_id=client,
         client_secret=secret,
         refresh_token=refresh,
-        grant_type=grant,
+        grant_type="read_write",
         user_first_name=first,
         user_last_name=last,
     )
-    scene.need(grant == "read_write" or scene.chance(0.3))
-    if grant == "read_write":
-        scene.keep("token", value=made["access_token"])
+    scene.keep("token", value=made["access_token"])
     return scene.say(
-        f"Please sign me in to the travel service again, I'm {first} {last}. Client ID '{client}', client secret '{secret}', refresh "
-        f"token '{refresh}'; "
-        f"I need {words}.",
-        f"My old session is about to run out. Can you log me in to the travel site anew? My name is {first} {last}, the client ID is "
-        f"'{client}', its "
-        f"secret '{secret}', and my refresh token '{refresh}'. I want {words}.",
+        f"Please sign me in to the travel service again, I'm {first} {last}. Client ID '{client}', client secret '{secret}', "
+        f"refresh token '{refresh}'; I need read and write access.",
+        "My old session is about to run out. Can you log me in to the travel site anew? "
+        f"My name is {first} {last}, the client ID is '{client}', its secret '{secret}', and my refresh token '{refresh}'. "
+        "I want read and write access.",
     )
 
 

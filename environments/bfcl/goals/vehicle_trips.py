@@ -279,6 +279,9 @@ def cruise(scene: Scene) -> str:
         return (
             f"Let's get going: release the brake pedal, then set the cruise control to {speed} mph with {gap} meters to the car in front."
         )
+    scene.leave_out(
+        "I'm on the highway now. Turn on the cruise control, please.", f"{speed} mph, and keep {gap} meters to the car in front."
+    )
     return scene.say(
         f"I'm on the highway now. Turn on cruise control at {speed} mph and keep {gap} meters to the car in front.",
         f"Traffic is flowing, so set the cruise control to {speed} miles per hour with a gap of {gap} meters to the next vehicle.",
