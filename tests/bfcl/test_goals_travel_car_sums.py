@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from coevolve import CandidateTask, Goal, Step, Task, TaskPool
+from coevolve.environments.bfcl.decode import Call
 from coevolve.environments.bfcl.environment import Bfcl
 from coevolve.environments.bfcl.goals import story
 from coevolve.environments.bfcl.goals.registry import KnownGoal
 from coevolve.environments.bfcl.realizer import Made, word
-from coevolve.environments.bfcl.simulated_apis import Call, Start, fresh
+from coevolve.environments.bfcl.simulated_apis import Start, fresh
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
 
 OWNERS = ("TravelAPI", "VehicleControlAPI", "MathAPI")
@@ -85,10 +86,10 @@ def test_the_realizer_words_a_call_of_every_function(room: Bfcl, owner: str, fou
 
 
 @pytest.mark.parametrize(("name", "arguments", "words"), [
-    ("lockDoors", {"unlock": False, "door": ["driver", "rear_left"]}, "lock"),
+    ("lockDoors", {"unlock": False, "door": ["driver", "rear_left"]}, "lock the driver's door and the rear left door"),
     ("setHeadlights", {"mode": "on"}, "headlights on"),
     ("imperial_si_conversion", {"value": 12.5, "unit_in": "kg", "unit_out": "lb"}, "12.5 kilograms"),
-    ("get_flight_cost", {"travel_date": "2027-01-02", "travel_from": "A", "travel_to": "B", "travel_class": "first"}, "first class flight from A"),
+    ("get_flight_cost", {"travel_date": "2027-01-02", "travel_from": "A", "travel_to": "B", "travel_class": "first"}, "first class flight"),
 ])  # fmt: skip
 def test_calls_are_worded_as_people_write(name: str, arguments: dict[str, Any], words: str) -> None:
     text = word([Made(Call(name, arguments), {}, True)])

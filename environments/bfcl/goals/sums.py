@@ -133,7 +133,8 @@ def growth(scene: Scene) -> str:
     return scene.say(
         f"My savings grow by {percent} percent a year, so by a factor of {rate}. What factor is that over {years} years, {rate} to "
         f"the power of {years}?",
-        f"If rents rise {percent}% every year, what is {rate} raised to the power of {years}? I want to know what {years} years do.",
+        f"Rents here rise by {percent}% a year. By what factor do they grow in {years} years, in other words, what is {rate} to the "
+        f"power of {years}?",
     )
 
 

@@ -21,7 +21,7 @@ PHRASES = Phrases(
             "ask Google how warm it is outside",
         ),
         "get_outside_temperature_from_weather_com": ("tell me what weather.com says about the temperature outside",),
-        "setHeadlights": ("{mode}", "please {mode}"),
+        "setHeadlights": ("{mode}", "{mode} for me"),
         "displayCarStatus": ("tell me {option}", "let me know {option}"),
         "activateParkingBrake": ("{mode} the parking brake", "{mode} my car's parking brake"),
         "pressBrakePedal": ("press the brake pedal {pedalPosition}", "hold the brake pedal {pedalPosition} down"),
@@ -46,7 +46,7 @@ PHRASES = Phrases(
         "set_navigation": ("set the navigation to {destination}", "guide me to {destination}"),
         "check_tire_pressure": ("check the pressure of my tires", "tell me how the tire pressures are"),
         "find_nearest_tire_shop": ("find the nearest tire shop", "tell me where the closest tire shop is"),
-        "lockDoors": ("{unlock} {door}", "{unlock} the car at {door}"),
+        "lockDoors": ("{unlock} {door}", "{unlock} {door} of my car"),
     },
     formats={
         "fuelAmount": "{} gallons",
@@ -96,5 +96,11 @@ PHRASES = Phrases(
         },
         "setCruiseControl.activate": {True: "turn on", False: "turn off"},
         "lockDoors.unlock": {True: "unlock", False: "lock"},
+        "lockDoors.door": {
+            "driver": "the driver's door",
+            "passenger": "the passenger door",
+            "rear_left": "the rear left door",
+            "rear_right": "the rear right door",
+        },
     },
 )
