@@ -11,6 +11,7 @@ from coevolve.environments.bfcl.environment import Bfcl
 from coevolve.environments.bfcl.goals import story
 from coevolve.environments.bfcl.goals.registry import KnownGoal
 from coevolve.environments.bfcl.realizer import Made, word
+from coevolve.environments.bfcl.request_lint import fault_in
 from coevolve.environments.bfcl.simulated_apis import Start, fresh
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
 
@@ -144,3 +145,12 @@ def test_doors_are_locked_before_the_engine_starts_only_where_one_is_open(room: 
         names = [action.name for action in goal.actions]
         assert ("lockDoors" in names) == ("unlocked" in doors)
         assert names[-1] == "startEngine"
+
+
+@pytest.mark.parametrize(("text", "fault"), [
+    ("If it's more, don't. My access token is 'abCdEf9'.", None),
+    ("Write 'I'm on my way' to Bob, it's late.", None),
+    ("It's time to call bookFlight, isn't it?", "it holds the identifier 'bookFlight'"),
+])  # fmt: skip
+def test_apostrophes_are_not_quotation_marks(text: str, fault: str | None) -> None:
+    assert fault_in(text, []) == fault
