@@ -87,7 +87,9 @@ def _clause(call: Call, before: Sequence[Made], rng: random.Random) -> str | Non
 def _fill(known: Phrases, call: Call, name: str, before: Sequence[Made]) -> str | None:
     value, full = call.arguments[name], f"{call.name}.{name}"
     if full in known.words:
-        return known.words[full].get(value)
+        values = value if isinstance(value, list) else [value]
+        words = [known.words[full][one] for one in values if one in known.words[full]]
+        return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]])) if words and len(words) == len(values) else None
     reference = known.references.get(full, known.references.get(name))
     if any(_holds(one.result, value) for one in before):
         return reference  # a value that only a result shows is described; where no description is known, the call cannot be worded

@@ -121,6 +121,10 @@ class Scene:
         """Whether an earlier turn, or this one so far, made a call of one of these functions."""
         return any(call.name in names for call in [*self.earlier(), *self.calls])
 
+    def just(self, *goals: str) -> bool:
+        """Whether the turn before this one was one of these goals, so that "then" and "that" are understood."""
+        return bool(self.turns) and self.turns[-1].goal in goals
+
     def earlier(self) -> list[Call]:
         """The calls of all turns before this one."""
         return [*self.before, *(call for turn in self.turns for call in turn.calls)]
