@@ -8,20 +8,24 @@ lead to. Modules in phrases/ hold the phrases of one class each.
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 from attrs import field, frozen
 
+from . import phrases as texts
 from .decode import Call
 from .digest import canonical
 from .request_lint import fault_in
 
-MODULES = ("file_system", "math_service", "messages", "tickets", "trading", "travel", "tweets", "vehicle")
 _SLOT = re.compile(r"\{(\w+)\}")
 _OPENINGS = ("Please {}.", "Could you {}?", "I need you to {}.", "Can you {} for me?", "I'd like you to {}.")
 _LATER = ("Then please {}.", "After that, {}.", "Also, {}, please.", "And could you {}?")
+_MOST = 4
+"""Most wishes of one user turn; nobody dictates more."""
 
 
 @frozen
@@ -38,10 +42,10 @@ class Phrases:
     """"function.argument" -> value -> the words for it, for values that choose how a function works. Other values are refused."""
 
 
-def phrases() -> Iterator[Phrases]:
-    """The phrases of all classes."""
-    for module in MODULES:
-        yield import_module(f".phrases.{module}", __package__).PHRASES
+@cache
+def phrases() -> tuple[Phrases, ...]:
+    """The phrases of all classes: `PHRASES` of each module in phrases/."""
+    return tuple(import_module(f"{texts.__name__}.{module.name}").PHRASES for module in iter_modules(texts.__path__))
 
 
 @frozen
@@ -70,7 +74,7 @@ def word(made: Sequence[Made], earlier: Sequence[Made] = ()) -> str | None:
         text = frame.format(clause)
         sentences.append(text[0].upper() + text[1:])
     text = " ".join(sentences)
-    return text if sentences and fault_in(text, [one.call for one in made]) is None else None
+    return text if 0 < len(sentences) <= _MOST and fault_in(text, [one.call for one in made]) is None else None
 
 
 def _clause(call: Call, before: Sequence[Made], rng: random.Random) -> str | None:
@@ -80,7 +84,7 @@ def _clause(call: Call, before: Sequence[Made], rng: random.Random) -> str | Non
             continue
         filled = {name: _fill(known, call, name, before) for name in call.arguments}
         if None not in filled.values():
-            return _SLOT.sub(lambda slot: str(filled[slot[1]]), rng.choice(fitting))
+            return rng.choice(fitting).format(**filled)
     return None
 
 
@@ -93,10 +97,20 @@ def _fill(known: Phrases, call: Call, name: str, before: Sequence[Made]) -> str 
         return reference  # a value that only a result shows is described; where no description is known, the call cannot be worded
     written = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
     if isinstance(value, list):
-        written = ", ".join(map(str, value))
+        written = joined([str(inner) for inner in value])
+    template = known.formats.get(full, known.formats.get(name, "{}"))
+    if template.startswith("$") and isinstance(value, int | float):
+        written = f"{value:,.2f}".removesuffix(".00")
     if not written.strip() or "\n" in written or isinstance(value, bool | dict):
         return None
-    return known.formats.get(full, known.formats.get(name, "{}")).replace("{}", written)
+    if any(f"{mark}{{}}{mark}" in template and mark in written for mark in "'\""):
+        return None  # quotation marks around a text that holds the same marks cannot be read
+    return template.replace("{}", written)
+
+
+def joined(words: Sequence[str]) -> str:
+    """A list as people write it: "a, b and c"."""
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 def _supplies(result: Any, later: Call) -> bool:
