@@ -51,9 +51,9 @@ def _divide(query: str, actions: Sequence[Action]) -> Turns:
 
 
 def worded(apis: Apis, start: Task, actions: Sequence[Action]) -> Turns | None:
-    """Turns whose calls are `actions`: the turns of `start` that the first actions carry out, in its user's words, then turns for the others.
+    """Turns whose calls are `actions`: the turns of `start` that the first actions carry out, as they were put, then others for the rest.
 
-    The others are divided by `Action.turn`, and worded by `realizer.word`. Returns None where that cannot word one of them. The request
+    The rest is divided by `Action.turn`, and worded by `realizer.word`. Returns None where that cannot word one of them. The request
     of a turn of `start` without calls is joined to that of the next turn.
     """
     turns = _kept(apis, start, actions)

@@ -36,7 +36,7 @@ def paragraphs(task: Task) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("operator", "least"), [("swap", 7), ("suffix", 7), ("prefix", 7), ("recombine", 6), ("permute", 1), ("explore", 7)]
+    ("operator", "least"), [("swap", 7), ("suffix", 7), ("prefix", 5), ("recombine", 6), ("permute", 1), ("explore", 7)]
 )
 def test_each_operator_makes_tasks_that_the_strict_door_admits(operator: str, least: int, variants: Make, room: Any) -> None:
     door, pool = Execution(ExecutionOptions(drop_all=True, all_parents=True)), TaskPool(tuple(room.tasks("train")))
@@ -62,10 +62,10 @@ def test_kept_turns_keep_their_words(variants: Make, room: Any) -> None:
     known = {task.id: task for task in room.tasks("train")}
     for candidate in variants("suffix", 6):
         ours, theirs = (paragraphs(task) for task in (candidate.task, known[candidate.task.origin.parents[0]]))
-        assert ours[:-1] == theirs and ours[-1].startswith("Please: ")
+        assert ours[:-1] == theirs and ours[-1] not in theirs
     for candidate in variants("prefix", 6):
         ours, theirs = (paragraphs(task) for task in (candidate.task, known[candidate.task.origin.parents[0]]))
-        assert ours[1:] == theirs and ours[0].startswith("Please: ")
+        assert ours[1:] == theirs and ours[0] not in theirs
     for candidate in variants("permute", 6):
         ours, theirs = (paragraphs(task) for task in (candidate.task, known[candidate.task.origin.parents[0]]))
         assert ours != theirs and sorted(ours) == sorted(theirs)
@@ -77,7 +77,7 @@ def test_kept_turns_keep_their_words(variants: Make, room: Any) -> None:
         assert 1 <= split < len(ours)
     for candidate in variants("explore", 6):
         ours, theirs = (paragraphs(task) for task in (candidate.task, known[candidate.task.origin.parents[0]]))
-        kept = [text for text in ours if not text.startswith("Please: ")]
+        kept = [text for text in ours if text in theirs]
         assert kept == theirs[: len(kept)] and 1 <= len(ours) - len(kept) <= 2
 
 

@@ -1,0 +1,412 @@
+"""Goals around the Twitter account: posting, finding, following."""
+
+from typing import Any
+
+from .messages import quoted
+from .registry import goal
+from .scene import Scene, joined
+from .trading import BROKER
+
+TWITTER = "TwitterAPI"
+ACCOUNTS = ("natgeo", "nasa", "bbcearth", "lonelyplanet", "thedailychart", "greenkitchen", "runnersweekly")
+
+Post = tuple[str, tuple[str, ...], tuple[str, ...]]
+"""A text, hashtags that fit it, accounts that fit it."""
+
+GENERAL: tuple[Post, ...] = (
+    ("First coffee of the day, and the sun is out.", ("#MorningMood", "#Coffee"), ("@thedailyroast",)),
+    ("Finally finished the book everybody was talking about.", ("#Reading", "#BookTips"), ("@readers_corner",)),
+    ("My tomatoes are ripe at last!", ("#Gardening", "#Homegrown"), ("@greenkitchen",)),
+    ("Ran my first ten kilometers today.", ("#Running", "#NewGoals"), ("@runnersweekly",)),
+)
+BY_CLASS: dict[str, tuple[Post, ...]] = {
+    "VehicleControlAPI": (
+        ("Nothing beats an empty road on a Sunday morning.", ("#RoadTrip", "#SundayDrive"), ("@scenicroads",)),
+        ("Does anyone have a good playlist for a long drive?", ("#RoadTrip", "#Playlist"), ("@scenicroads",)),
+        ("A clean car feels like a new car.", ("#CarCare",), ("@carcaredaily",)),
+    ),
+    "TravelAPI": (
+        ("Counting the days until my next trip.", ("#Travel", "#Wanderlust"), ("@lonelyplanet",)),
+        ("Window or aisle? I will always pick the window.", ("#FlightTalk", "#Travel"), ("@frequentflyers",)),
+        ("What is the one thing you never travel without?", ("#TravelTips",), ("@lonelyplanet",)),
+    ),
+    "GorillaFileSystem": (
+        ("Name your files properly, your future self will thank you.", ("#Productivity", "#OfficeLife"), ("@tidydesk",)),
+        ("Spending the afternoon sorting old documents.", ("#Decluttering", "#OfficeLife"), ("@tidydesk",)),
+        ("Backups are boring until you need one.", ("#Backup", "#TechTips"), ("@dataguild",)),
+    ),
+    "TradingBot": (
+        ("Patience is the hardest part of investing.", ("#Investing", "#StockMarket"), ("@marketwatchers",)),
+        ("What is everyone watching on the market today?", ("#Stocks", "#Trading"), ("@marketwatchers",)),
+    ),
+}
+"""What people tweet about, by what else they are busy with in a world."""
+
+
+def sign_in(scene: Scene) -> str:
+    """Sign the user in, unless that is done; returns the sentence with the credentials and a space before it, or nothing."""
+    twitter = scene.service(TWITTER)
+    if twitter.authenticated:
+        return ""
+    user, password = twitter.username, twitter.password
+    scene.call("authenticate_twitter", username=user, password=password)
+    return scene.say(
+        f" My user name there is '{user}' and the password '{password}'.",
+        f" You can log in as '{user}' with the password '{password}'.",
+    )
+
+
+def _post(scene: Scene) -> Post:
+    special = [post for owner, found in BY_CLASS.items() if scene.has(owner) for post in found]
+    sent = {call.arguments.get("content") for call in scene.earlier()}
+    return scene.pick(post for post in (special * 2 + list(GENERAL)) if post[0] not in sent)
+
+
+def tweet(scene: Scene, text: str, **more: Any) -> None:
+    """Post a tweet and leave it behind."""
+    posted = scene.call("post_tweet", content=text, **more)
+    scene.keep("tweet", id=posted["id"], text=text, turn=len(scene.turns), **more)
+
+
+def recent(scene: Scene) -> dict[str, Any]:
+    """The tweet that the turn just before this one posted."""
+    posted = scene.last("tweet")
+    scene.need(posted["turn"] == len(scene.turns) - 1)
+    return posted
+
+
+@goal(TWITTER, topic="tweet")
+def post_plainly(scene: Scene) -> str:
+    who = sign_in(scene)
+    text, _, _ = _post(scene)
+    tweet(scene, text)
+    words = quoted(scene, text)
+    return scene.say(
+        f"My followers haven't heard from me in a while. Tweet {words}{who}",
+        f"Please post this on Twitter for me: {words}{who}",
+        f"Time for a tweet. It should read {words}{who}",
+    )
+
+
+@goal(TWITTER, topic="tweet")
+def post_with_tags(scene: Scene) -> str:
+    who = sign_in(scene)
+    text, tags, _ = _post(scene)
+    tweet(scene, text, tags=list(tags))
+    words, tagged = quoted(scene, text), joined(tags)
+    noun = "hashtags" if len(tags) > 1 else "hashtag"
+    return scene.say(
+        f"Please tweet {words} with the {noun} {tagged}.{who}",
+        f"Post a tweet that says {words} and tag it {tagged}, so that more people see it.{who}",
+        f"I'd like to share this on Twitter: {words} The {noun} should be {tagged}.{who}",
+    )
+
+
+@goal(TWITTER, topic="tweet")
+def post_with_tags_and_mention(scene: Scene) -> str:
+    who = sign_in(scene)
+    text, tags, mentions = _post(scene)
+    tweet(scene, text, tags=list(tags[:1]), mentions=list(mentions))
+    words = quoted(scene, text)
+    return scene.say(
+        f"Tweet {words} with the hashtag {tags[0]} and a mention of {mentions[0]}, they like to share such things.{who}",
+        f"Let's post something: {words} Use the hashtag {tags[0]} and mention {mentions[0]}.{who}",
+    )
+
+
+@goal(TWITTER, needs=("tweet",), topic="comment")
+def comment_on_it(scene: Scene) -> str:
+    posted = recent(scene)
+    text = scene.pick(["What do you all think?", "I would love to hear your stories.", "More about this tomorrow.", "Who is with me?"])
+    scene.call("comment", tweet_id=posted["id"], comment_content=text)
+    scene.keep("comment", id=posted["id"], turn=len(scene.turns))
+    words = quoted(scene, text)
+    return scene.say(
+        f"Get the conversation going and leave a comment under that tweet: {words}",
+        f"Now comment on it yourself, from my account: {words}",
+        f"I'd like to add a comment to that tweet. It should say {words}",
+    )
+
+
+@goal(TWITTER, needs=("comment",), topic="comments")
+def read_the_comments(scene: Scene) -> str:
+    comment = scene.last("comment")
+    scene.need(comment["turn"] == len(scene.turns) - 1)
+    scene.call("get_tweet_comments", tweet_id=comment["id"])
+    return scene.say(
+        "How do the comments on that tweet look now? Read all of them to me.",
+        "Show me the comments under that tweet, I want to see whether anybody else wrote something.",
+    )
+
+
+@goal(TWITTER, needs=("tweet",), topic="mention")
+def mention_in_it(scene: Scene) -> str:
+    posted = recent(scene)
+    name = scene.pick(n for n in ("@julia_m", "@sam_writes", "@theo_k", "@weekendclub") if n not in posted.get("mentions", ()))
+    scene.call("mention", tweet_id=posted["id"], mentioned_usernames=[name])
+    return scene.say(
+        f"I forgot {name}! Please add a mention of {name} to that tweet.",
+        f"{name} should see that. Mention {name} in the tweet you just posted.",
+    )
+
+
+@goal(TWITTER, needs=("tweet",), topic="stats")
+def numbers_after_posting(scene: Scene) -> str:
+    scene.last("tweet")
+    user = scene.service(TWITTER).username
+    scene.call("get_user_stats", username=user)
+    return scene.say(
+        f"How many tweets does my account '{user}' have now, and how many accounts do I follow?",
+        f"What do the statistics of my account '{user}' look like after that?",
+    )
+
+
+def _own(scene: Scene) -> list[dict[str, Any]]:
+    """The user's earlier tweets that read well."""
+    twitter = scene.service(TWITTER)
+    scene.need(len(twitter.tweets) > 1 and not scene.called("post_tweet"))
+    return [one for one in twitter.tweets.values() if one["username"] == twitter.username]
+
+
+@goal(TWITTER, topic="my tweets")
+def list_my_tweets(scene: Scene) -> str:
+    found = _own(scene)
+    scene.need(found)
+    user = scene.service(TWITTER).username
+    scene.call("get_user_tweets", username=user)
+    scene.keep("own tweets", tweets=found, turn=len(scene.turns))
+    return scene.say(
+        f"What have I tweeted so far? My account is '{user}'.",
+        f"I'm thinking of cleaning up my Twitter account '{user}'. Show me everything it has tweeted.",
+        f"List all the tweets by '{user}', please. That's me, and I've lost track.",
+    )
+
+
+def _spoken_of(scene: Scene, tweets: list[dict[str, Any]]) -> tuple[dict[str, Any], str]:
+    """One of several tweets, and the words of it that none of the others holds."""
+    choices = []
+    for one in tweets:
+        for word in one["content"].replace("!", " ").replace(".", " ").split():
+            if len(word) > 5 and word.isalpha() and sum(word.lower() in str(other).lower() for other in tweets) == 1:
+                choices.append((one, word))
+    return scene.pick(choices)
+
+
+@goal(TWITTER, needs=("own tweets",), topic="retweet")
+def retweet_one_of_them(scene: Scene) -> str:
+    kept = scene.last("own tweets")
+    scene.need(kept["turn"] == len(scene.turns) - 1)
+    who = sign_in(scene)
+    one, word = _spoken_of(scene, kept["tweets"])
+    _retweet(scene, one["id"])
+    return scene.say(
+        f"The one with the word '{word}' deserves another round. Retweet it, please.{who}",
+        f"Hardly anybody saw the one that says '{word}'. Please retweet that one.{who}",
+    )
+
+
+def _retweet(scene: Scene, number: int) -> None:
+    twitter = scene.service(TWITTER)
+    scene.need(number not in twitter.retweets.get(twitter.username, ()))
+    scene.call("retweet", tweet_id=number)
+
+
+@goal(TWITTER, needs=("own tweets",), topic="comment")
+def comment_on_one_of_them(scene: Scene) -> str:
+    kept = scene.last("own tweets")
+    scene.need(kept["turn"] == len(scene.turns) - 1)
+    who = sign_in(scene)
+    one, word = _spoken_of(scene, kept["tweets"])
+    text = scene.pick(["Still true today.", "An update on this will follow soon.", "Good times!"])
+    scene.call("comment", tweet_id=one["id"], comment_content=text)
+    scene.keep("comment", id=one["id"], turn=len(scene.turns))
+    words = quoted(scene, text)
+    return scene.say(
+        f"Leave a comment under the one with the word '{word}': {words}{who}",
+        f"I'd like to comment on the one that says '{word}'. Write {words}{who}",
+    )
+
+
+@goal(TWITTER, topic="find")
+def find_and_retweet(scene: Scene) -> str:
+    tweets = _own(scene)
+    one, word = _spoken_of(scene, tweets)
+    found = scene.call("search_tweets", keyword=word)
+    scene.need(len(found) == 1)
+    who = sign_in(scene)
+    _retweet(scene, one["id"])
+    return scene.say(
+        f"I once tweeted something with the word '{word}'. Search for it and retweet it, it's topical again.{who}",
+        f"Search Twitter for '{word}'. There should be one tweet of mine; please retweet it.{who}",
+    )
+
+
+@goal(TWITTER, topic="find")
+def search_for_a_topic(scene: Scene) -> str:
+    tweets = _own(scene)
+    tags = {tag[1:] for one in tweets for tag in one["tags"] if len(tag) > 5}
+    word = scene.pick(sorted(tags))
+    scene.need(scene.call("search_tweets", keyword=word))
+    return scene.say(
+        f"Search the tweets for '{word}' and show me what comes up. I'm looking for inspiration.",
+        f"What has been tweeted about '{word}'? Search for exactly that word, please.",
+    )
+
+
+@goal(TWITTER, topic="find")
+def look_at_one_tweet(scene: Scene) -> str:
+    one = scene.pick(_own(scene))
+    scene.need(not scene.called("get_user_tweets"))
+    scene.call("get_tweet", tweet_id=one["id"])
+    scene.keep("one tweet", id=one["id"], turn=len(scene.turns))
+    return scene.say(
+        f"Somebody quoted the tweet with ID {one['id']} to me. What does it say?",
+        f"Show me the tweet with the ID {one['id']}, I need its exact wording.",
+        f"I got a notification about tweet number {one['id']}. Can you pull up that tweet?",
+    )
+
+
+@goal(TWITTER, needs=("one tweet",), topic="retweet")
+def retweet_the_one(scene: Scene) -> str:
+    one = scene.last("one tweet")
+    scene.need(one["turn"] == len(scene.turns) - 1)
+    who = sign_in(scene)
+    _retweet(scene, one["id"])
+    return scene.say(
+        f"I like that one. Retweet it from my account.{who}",
+        f"Good, that can be shared again. Please retweet it.{who}",
+    )
+
+
+@goal(TWITTER, needs=("one tweet",), topic="comments")
+def comments_on_the_one(scene: Scene) -> str:
+    one = scene.last("one tweet")
+    scene.need(one["turn"] == len(scene.turns) - 1)
+    scene.call("get_tweet_comments", tweet_id=one["id"])
+    return scene.say(
+        "Did anybody comment on it? Show me the comments.",
+        "And what are the comments on it, if there are any?",
+    )
+
+
+@goal(TWITTER, topic="follow")
+def follow_an_account(scene: Scene) -> str:
+    who = sign_in(scene)
+    name = scene.pick(account for account in ACCOUNTS if account not in scene.service(TWITTER).following_list)
+    scene.call("follow_user", username_to_follow=name)
+    scene.keep("followed", name=name, turn=len(scene.turns))
+    return scene.say(
+        f"A friend recommended the Twitter account '{name}'. Follow it for me.{who}",
+        f"Please follow '{name}' on Twitter, I don't want to miss their posts.{who}",
+        f"I'd like to see more of '{name}' in my timeline. Can you follow that account?{who}",
+    )
+
+
+@goal(TWITTER, topic="following")
+def whom_do_i_follow(scene: Scene) -> str:
+    scene.need(not scene.called("follow_user", "unfollow_user"))
+    who = sign_in(scene)
+    names = scene.call("list_all_following")["following_list"]
+    scene.keep("following", names=list(names), turn=len(scene.turns))
+    return scene.say(
+        f"My timeline is a mess. Which accounts do I follow on Twitter?{who}",
+        f"List everyone that I'm following on Twitter, please.{who}",
+        f"Whom am I following on Twitter? I've lost track.{who}",
+    )
+
+
+@goal(TWITTER, needs=("following",), topic="unfollow")
+def unfollow_one_of_them(scene: Scene) -> str:
+    kept = scene.last("following")
+    scene.need(kept["turn"] == len(scene.turns) - 1)
+    name = scene.pick(kept["names"])
+    scene.call("unfollow_user", username_to_unfollow=name)
+    return scene.say(
+        f"I can't stand the constant posts of '{name}' any longer. Unfollow that account.",
+        f"Please unfollow '{name}', we haven't been in touch for years.",
+    )
+
+
+@goal(TWITTER, topic="unfollow")
+def unfollow_directly(scene: Scene) -> str:
+    who = sign_in(scene)
+    followed = [kept["name"] for kept in scene.things.get("followed", ())]
+    name = scene.pick(n for n in scene.service(TWITTER).following_list if n not in followed)
+    scene.call("unfollow_user", username_to_unfollow=name)
+    return scene.say(
+        f"'{name}' posts far too much for my taste. Unfollow that account on Twitter, please.{who}",
+        f"I no longer want to see tweets from '{name}'. Please unfollow.{who}",
+    )
+
+
+@goal(TWITTER, topic="stats")
+def my_numbers(scene: Scene) -> str:
+    user = scene.service(TWITTER).username
+    scene.need(not scene.called("post_tweet", "retweet", "follow_user", "unfollow_user"))
+    scene.call("get_user_stats", username=user)
+    return scene.say(
+        f"How active is my Twitter account '{user}'? I'd like the number of tweets, retweets and accounts I follow.",
+        f"I'm curious about my numbers on Twitter. Get me the statistics of '{user}'.",
+        f"For my media kit I need the Twitter statistics of my account '{user}'.",
+    )
+
+
+@goal(TWITTER, topic="session")
+def still_on_twitter(scene: Scene) -> str:
+    scene.need(scene.first and scene.service(TWITTER).authenticated)
+    scene.call("posting_get_login_status")
+    return scene.say(
+        "Am I still logged in to Twitter? I'd like to post something in a minute.",
+        "Is my Twitter account signed in at the moment? I cleared my cookies this morning.",
+    )
+
+
+@goal(TWITTER, topic="session")
+def sign_in_to_twitter(scene: Scene) -> str:
+    who = sign_in(scene)
+    scene.need(who)
+    return scene.say(
+        f"Please sign me in to Twitter, I'm going to post a few things today.{who}",
+        f"I want to be on Twitter this evening, so log me in.{who}",
+    )
+
+
+@goal(TWITTER, needs=("order",), topic="tweet", also=(BROKER,))
+def tweet_about_the_order(scene: Scene) -> str:
+    order = scene.last("order")
+    scene.need(order["turn"] == len(scene.turns) - 1 and order["side"] == "Buy")
+    who = sign_in(scene)
+    text = f"Just placed an order for {order['amount']} shares of {order['stock']}. Wish me luck!"
+    tweet(scene, text, tags=["#Investing"])
+    words = quoted(scene, text)
+    return scene.say(
+        f"My followers love to see what I'm up to. Tweet {words} with the hashtag #Investing.{who}",
+        f"Let Twitter know as well: post {words} and tag it #Investing.{who}",
+    )
+
+
+@goal(TWITTER, topic="tweet", also=("VehicleControlAPI",))
+def tweet_about_the_drive(scene: Scene) -> str:
+    scene.need(scene.called("startEngine", "fillFuelTank"))
+    started = scene.called("startEngine")
+    who = sign_in(scene)
+    text = "Engine on, music on, here we go!" if started else "Filled up and ready for the road."
+    tweet(scene, text, tags=["#OnTheRoad"])
+    words = quoted(scene, text)
+    return scene.say(
+        f"My friends are following the trip on Twitter, so post {words} with the hashtag #OnTheRoad.{who}",
+        f"One more thing before I drive off: tweet {words} and tag it #OnTheRoad.{who}",
+    )
+
+
+@goal(TWITTER, topic="tweet", also=("TravelAPI",))
+def tweet_about_the_booking(scene: Scene) -> str:
+    scene.need(scene.called("book_flight") and not scene.called("cancel_booking"))
+    who = sign_in(scene)
+    text = "The flight is booked, now the countdown begins!"
+    tweet(scene, text, tags=["#TravelPlans"])
+    words = quoted(scene, text)
+    return scene.say(
+        f"I have to share this. Tweet {words} with the hashtag #TravelPlans.{who}",
+        f"Tell the world: post {words} on Twitter and tag it #TravelPlans.{who}",
+    )
