@@ -6,8 +6,6 @@ from typing import Any, TypeVar
 
 from attrs import define, field, frozen
 
-from coevolve import Action
-
 from ..decode import Call
 from ..simulated_apis import SimulatedApis
 from .refused import soft_failure
@@ -26,6 +24,8 @@ class Turn:
     goal: str
     text: str
     calls: tuple[Call, ...]
+    omission: tuple[str, str] | None = None
+    """The text without a value that the agent must ask for, and the user's answer to the question."""
 
 
 @define
@@ -42,6 +42,8 @@ class Scene:
     """What the user knows by now or asked already, by goals' topics; no story asks for the same twice."""
     calls: list[Call] = field(factory=list)
     """The calls of the turn in progress."""
+    omission: tuple[str, str] | None = None
+    """See `leave_out`, for the turn in progress."""
     before: tuple[Call, ...] = ()
     """Calls that fulfilled the turns before the story."""
 
@@ -100,6 +102,10 @@ class Scene:
         """One of several wordings of the same request."""
         return self.rng.choice(wordings)
 
+    def leave_out(self, text: str, answer: str) -> None:
+        """Offer another form of this turn: `text` lacks a value that cannot be guessed; `answer` is what the user says when asked."""
+        self.omission = text, answer
+
     def keep(self, kind: str, **facts: Any) -> None:
         """Leave a thing behind that goals of later turns can take up, with what they must know of it."""
         self.things.setdefault(kind, []).append(facts)
@@ -117,10 +123,6 @@ class Scene:
     def earlier(self) -> list[Call]:
         """The calls of all turns before this one."""
         return [*self.before, *(call for turn in self.turns for call in turn.calls)]
-
-    def actions(self) -> tuple[Action, ...]:
-        """The calls of the finished turns as a task's solution."""
-        return tuple(Action(call.name, dict(call.arguments), number) for number, turn in enumerate(self.turns) for call in turn.calls)
 
 
 def joined(words: Sequence[str], last: str = "and") -> str:

@@ -18,6 +18,8 @@ TURNS = ((1, 0.2), (2, 0.4), (3, 0.3), (4, 0.1))
 """Number of user turns and how often; the benchmark has up to seven, but each further turn is a further thing that must be right."""
 TIED, SAME, OTHER = 60.0, 2.0, 1.0
 """Weights of a next goal: one that takes up what an earlier turn left behind, one of the class of the last turn, any other."""
+ASKED_BACK = 0.25
+"""Share of the stories, among those that can, in which the user leaves out a value first and the agent must ask for it."""
 TRIES = 40
 """Goals tried for one turn of a story."""
 
@@ -67,24 +69,44 @@ def _story(scene: Scene, opening: KnownGoal) -> Goal | None:
         if not following:
             break
         _take(scene, scene.rng.choices(following, [_weight(known, scene) for known in following])[0])
-    return Goal(" + ".join(turn.goal for turn in scene.turns), "\n\n".join(turn.text for turn in scene.turns), scene.actions())
+    return _goal(scene.turns, _left_out(scene))
+
+
+def _left_out(scene: Scene) -> int | None:
+    """The number of the turn whose user leaves a value out first; None for most stories."""
+    able = [number for number, turn in enumerate(scene.turns) if turn.omission is not None]
+    return scene.rng.choice(able) if able and scene.chance(ASKED_BACK) else None
+
+
+def _goal(turns: Sequence[Turn], left_out: int | None) -> Goal:
+    spoken: list[tuple[str, tuple[Call, ...]]] = []
+    for number, turn in enumerate(turns):
+        if number == left_out and turn.omission is not None:
+            text, answer = turn.omission
+            spoken += [(text, ()), (answer, turn.calls)]
+        else:
+            spoken.append((turn.text, turn.calls))
+    names = [f"{turn.goal} (asked back)" if number == left_out else turn.goal for number, turn in enumerate(turns)]
+    actions = tuple(Action(call.name, dict(call.arguments), number) for number, (_, calls) in enumerate(spoken) for call in calls)
+    return Goal(" + ".join(names), "\n\n".join(text for text, _ in spoken), actions)
 
 
 def _take(scene: Scene, known: KnownGoal) -> bool:
     """Add a turn for a goal; False, with the scene as it was, where that does not work here."""
     saved, things = scene.world.save(), {kind: list(kept) for kind, kept in scene.things.items()}
-    scene.calls = []
+    scene.calls, scene.omission = [], None
     try:
         text = known.function(scene)
         if not scene.calls or scene.calls[-1] in scene.earlier():
             raise NotHere("nothing that is new")
-        if fault := fault_in(text, scene.calls):
-            raise ValueError(f"the goal {known.name} words a request badly, {fault}: {text!r}")
+        for words in (text, *(scene.omission or ())):
+            if fault := fault_in(words, scene.calls):
+                raise ValueError(f"the goal {known.name} words a request badly, {fault}: {words!r}")
     except NotHere:
         scene.world.load(saved)
         scene.things = things
         return False
-    scene.turns.append(Turn(known.name, text, tuple(scene.calls)))
+    scene.turns.append(Turn(known.name, text, tuple(scene.calls), scene.omission))
     scene.told.add(known.topic)
     return True
 

@@ -28,6 +28,11 @@ def broker(scene: Scene) -> Any:
     return service
 
 
+def say(scene: Scene, *wordings: str) -> str:
+    """One of several wordings, without a second full stop after a company's name."""
+    return scene.say(*wordings).replace("Ltd..", "Ltd.")
+
+
 def made_before(scene: Scene, name: str, /, **arguments: Any) -> bool:
     """Whether an earlier turn, or this one so far, made exactly this call."""
     return Call(name, arguments) in [*scene.earlier(), *scene.calls]
@@ -89,7 +94,8 @@ def price_of_company(scene: Scene) -> str:
     name = named(scene, symbol)
     quote(scene, symbol)
     discuss(scene, symbol, name, "it")
-    return scene.say(
+    return say(
+        scene,
         f"What does a share of {name} cost at the moment? I'm thinking about getting in, but I want to see the numbers first.",
         f"People at work keep talking about {name}. Can you look up what their shares are going for right now?",
         f"Before I decide anything, how is {name} stock trading today?",
@@ -107,7 +113,8 @@ def better_day_of_two(scene: Scene) -> str:
     scene.need(changes[0] != changes[1])
     best = int(changes[1] > changes[0])
     discuss(scene, (first, second)[best], names[best], "the one that had the better day")
-    return scene.say(
+    return say(
+        scene,
         f"I can't decide between {names[0]} and {names[1]}. Which of the two stocks is having the better day in percentage terms?",
         f"Compare {names[0]} with {names[1]} for me: which one has the better percentage change today?",
         f"My sister bets on {names[0]}, I bet on {names[1]}. Whose stock is up more, percentage-wise?",
@@ -124,7 +131,8 @@ def watch_if_under_its_average(scene: Scene) -> str:
     if seen["price"] < seen["MA(20)"]:
         scene.call("add_to_watchlist", stock=symbol)
     discuss(scene, symbol, name, "it")
-    return scene.say(
+    return say(
+        scene,
         f"Is {name} trading below its 20-day average? If it is, put it on my watchlist; if not, leave the list alone.",
         f"I like to catch dips: check {name}, and only if the price is under the 20-day moving average, add it to my watchlist.",
         f"Compare the price of {name} with its 20-day moving average. Only if the price is lower, add the stock to my watchlist.",
@@ -138,7 +146,8 @@ def stocks_of_a_sector(scene: Scene) -> str:
     stocks = scene.call("get_available_stocks", sector=sector)["stock_list"]
     if sector == "Technology":
         scene.keep("sector", stocks=stocks)
-    return scene.say(
+    return say(
+        scene,
         f"I want to spread my money a little. Which stocks of the {plain} sector can I trade here?",
         f"What's on offer in the {plain} sector? I'd like to see the list of available stocks.",
         f"Show me the stocks that are available in the {plain} sector, I have some cash to invest.",
@@ -162,8 +171,9 @@ def affordable_of_those(scene: Scene) -> str:
     low, high = _range(scene, stocks)
     left = scene.call("filter_stocks_by_price", stocks=stocks, min_price=low, max_price=high)["filtered_stocks"]
     if len(left) == 1:
-        discuss(scene, left[0], left[0], "the one that is left")
-    return scene.say(
+        discuss(scene, left[0], FAMOUS.get(left[0], left[0]), "the one that is left")
+    return say(
+        scene,
         f"Filter those down to the ones priced between ${low} and ${high} a share, please.",
         f"Too many for me. Can you filter that list by price, keeping only what costs ${low} to ${high}?",
         f"And which are left if you filter them for a share price from ${low} to ${high}?",
@@ -177,8 +187,9 @@ def affordable_tech(scene: Scene) -> str:
     low, high = _range(scene, stocks)
     left = scene.call("filter_stocks_by_price", stocks=stocks, min_price=low, max_price=high)["filtered_stocks"]
     if len(left) == 1:
-        discuss(scene, left[0], left[0], "that stock")
-    return scene.say(
+        discuss(scene, left[0], FAMOUS.get(left[0], left[0]), "that stock")
+    return say(
+        scene,
         f"I'd like to own something from the Technology sector. Filter the available stocks there for a price between ${low} and ${high}.",
         f"Take the stocks on offer in the Technology sector and filter them: I only want those between ${low} and ${high} a share.",
         f"What's left of the Technology sector's available stocks if you filter them for a price from ${low} to ${high} a share?",
@@ -191,7 +202,8 @@ def show_watchlist(scene: Scene) -> str:
     symbols = watched(scene)
     if len(symbols) == 1:
         discuss(scene, symbols[0], FAMOUS.get(symbols[0], symbols[0]), "that stock")
-    return scene.say(
+    return say(
+        scene,
         "I haven't looked in for weeks. What's on my watchlist?",
         "Remind me which stocks I'm watching at the moment.",
         "Show me my stock watchlist, please. I want to tidy it up later.",
@@ -205,8 +217,9 @@ def best_on_watchlist(scene: Scene) -> str:
     changes = {symbol: quote(scene, symbol)["percent_change"] for symbol in symbols}
     best = max(symbols, key=lambda symbol: changes[symbol])
     scene.need(list(changes.values()).count(changes[best]) == 1)
-    discuss(scene, best, best, "the best performer")
-    return scene.say(
+    discuss(scene, best, FAMOUS.get(best, best), "the best performer")
+    return say(
+        scene,
         "Go through the stocks on my watchlist and tell me which one has the best percentage change today.",
         "Which of the stocks that I'm watching is doing best today, percentage-wise?",
         "I want to put money into the strongest stock on my watchlist. Which one has gained the most in percent?",
@@ -221,7 +234,8 @@ def moves_on_watchlist(scene: Scene) -> str:
     symbols = watched(scene)
     least = scene.pick([0.1, 0.15, 0.2, 0.25, 0.3])
     scene.call("notify_price_change", stocks=symbols, threshold=least)
-    return scene.say(
+    return say(
+        scene,
         f"Notify me if there's a price change of at least {least} percent in any of the stocks on my watchlist.",
         f"I only want to hear of real price changes. Notify me if any of my watchlist stocks has moved by {least}% or more.",
         f"Check my watchlist for significant price changes. I count {least} percent or more as significant.",
@@ -234,7 +248,8 @@ def watch_the_stock(scene: Scene) -> str:
     scene.need(stock["symbol"] not in broker(scene).watch_list and not scene.called("place_order"))
     scene.call("add_to_watchlist", stock=stock["symbol"])
     it = referred(scene, stock)
-    return scene.say(
+    return say(
+        scene,
         f"Not ready to buy yet. Put {it} on my watchlist so that I don't lose sight of it.",
         f"I'd like to follow that for a few days. Add {it} to my watchlist, please.",
         f"Interesting! Let's keep an eye on that: add {it} to my watchlist.",
@@ -247,7 +262,8 @@ def watch_a_company(scene: Scene) -> str:
     name = named(scene, symbol)
     scene.call("add_to_watchlist", stock=symbol)
     discuss(scene, symbol, name, "it")
-    return scene.say(
+    return say(
+        scene,
         f"There was a long article about {name} in the paper today. Add the stock to my watchlist, please.",
         f"Can you put {name} on my watchlist? I want to see how it does before their next earnings call.",
         f"I keep forgetting to check on {name}. It should go on my stock watchlist.",
@@ -261,7 +277,8 @@ def unwatch_a_company(scene: Scene) -> str:
     symbol = scene.pick(symbol for symbol in service.watch_list if symbol not in spoken)
     name = FAMOUS.get(symbol, symbol)
     scene.call("remove_stock_from_watchlist", symbol=symbol)
-    return scene.say(
+    return say(
+        scene,
         f"I've lost interest in {name}, so take it off my watchlist.",
         f"Please remove {name} from my watchlist. I sold the last of it ages ago and don't need to follow it anymore.",
         f"My watchlist needs a clean-up: {name} can go.",
@@ -271,13 +288,14 @@ def unwatch_a_company(scene: Scene) -> str:
 @goal(BROKER, needs=("stock",), topic="compare")
 def compare_with_the_stock(scene: Scene) -> str:
     stock = scene.last("stock")
-    scene.need(made_before(scene, "get_stock_info", symbol=stock["symbol"]) and stock["turn"] == len(scene.turns) - 1)
+    scene.need(scene.turns[-1].goal == "price_of_company")
     other = choose(scene, (stock["symbol"],))
     scene.need(not made_before(scene, "get_stock_info", symbol=other))
     name = named(scene, other)
     quote(scene, other)
     discuss(scene, other, name, name)
-    return scene.say(
+    return say(
+        scene,
         f"And what's {name} trading at? I'd like to compare the two.",
         f"Hm. Get me the same numbers for {name}, please, so that I can compare.",
         f"How does that look next to {name}? Pull up their stock as well.",
@@ -288,7 +306,8 @@ def compare_with_the_stock(scene: Scene) -> str:
 def platform_clock(scene: Scene) -> str:
     broker(scene)
     scene.call("get_current_time")
-    return scene.say(
+    return say(
+        scene,
         "My watch has stopped. What time is it on the trading platform? I want to be done before noon.",
         "What time does the trading system's clock show? I never know which time zone it uses.",
         "Tell me the current time in the trading system, please. I have a call with my adviser at eleven.",

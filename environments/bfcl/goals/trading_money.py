@@ -2,7 +2,7 @@
 
 from .registry import goal
 from .scene import Scene
-from .trading import BROKER, broker, choose, named, quote
+from .trading import BROKER, broker, choose, named, quote, say
 
 _DEPOSITS = (500, 800, 1200, 1500, 2000, 2500, 4000, 5000)
 
@@ -13,7 +13,8 @@ def balance(scene: Scene) -> str:
     scene.need(not scene.called("fund_account", "withdraw_funds", "place_order"))
     scene.call("get_account_info")
     scene.keep("balance", turn=len(scene.turns))
-    return scene.say(
+    return say(
+        scene,
         "How much money is in my brokerage account right now?",
         "I'm doing my monthly budget. What's the balance of my trading account?",
         "Before I do anything, tell me what I have available in my brokerage account.",
@@ -26,7 +27,8 @@ def linked_card(scene: Scene) -> str:
     scene.need(not scene.called("get_account_info"))
     scene.call("get_account_info")
     scene.keep("balance", turn=len(scene.turns))
-    return scene.say(
+    return say(
+        scene,
         "My bank is sending me a new card. Which card number is linked to my brokerage account at the moment?",
         "Can you check which card is connected to my trading account, and what the balance is?",
     )
@@ -39,7 +41,8 @@ def deposit(scene: Scene) -> str:
     amount = scene.pick(_DEPOSITS)
     scene.call("fund_account", amount=amount)
     scene.keep("movement", what="deposit", turn=len(scene.turns))
-    return scene.say(
+    return say(
+        scene,
         f"My tax refund came in. Add ${amount:,} to my brokerage account.",
         f"Please top up my trading account by ${amount:,}, I'm planning to invest more this month.",
         f"I'd like to move ${amount:,} into my brokerage account for a rainy day.",
@@ -54,7 +57,8 @@ def withdraw(scene: Scene) -> str:
     amount = scene.pick(n for n in _DEPOSITS if n <= service.account_info["balance"] / 3)
     scene.call("withdraw_funds", amount=amount)
     scene.keep("movement", what="withdrawal", turn=len(scene.turns))
-    return scene.say(
+    return say(
+        scene,
         f"My car needs new brakes. Take ${amount:,} out of my brokerage account.",
         f"Please withdraw ${amount:,} from my trading account, I need it for the rent.",
         f"We've booked a holiday, so I need ${amount:,} in cash from my brokerage account.",
@@ -71,7 +75,8 @@ def withdraw_the_surplus(scene: Scene) -> str:
         scene.call("get_account_info")
     scene.call("withdraw_funds", amount=round(have - rest, 2))
     scene.keep("movement", what="withdrawal", turn=len(scene.turns))
-    return scene.say(
+    return say(
+        scene,
         f"I never want more than ${rest:,} sitting in my brokerage account. Withdraw whatever is above that.",
         f"Leave exactly ${rest:,} in my trading account and withdraw the rest, please. I'm paying off a loan.",
         f"Please bring the balance of my brokerage account down to ${rest:,} by withdrawing the difference.",
@@ -83,7 +88,8 @@ def is_it_booked(scene: Scene) -> str:
     movement = scene.last("movement")
     scene.call("get_transaction_history")
     what = movement["what"]
-    return scene.say(
+    return say(
+        scene,
         f"Does the {what} show up in my transaction history already?",
         f"Show me my transaction history, I want to see the {what} in black and white.",
         f"Now list all the transactions on the account, so that I can check the {what} against my own notes.",
@@ -95,7 +101,8 @@ def transactions_of_a_month(scene: Scene) -> str:
     history = broker(scene).transaction_history
     scene.need(history and all(entry["timestamp"].startswith("2024-10") for entry in history))
     scene.call("get_transaction_history", start_date="2024-10-01", end_date="2024-10-31")
-    return scene.say(
+    return say(
+        scene,
         "What transactions were there on my trading account from October 1 to October 31, 2024?",
         "I'm sorting my statements. Show me the transaction history of my brokerage account for October 2024, from the 1st to the 31st.",
     )
@@ -125,7 +132,8 @@ def fund_and_buy(scene: Scene) -> str:
         reference="that order",
         turn=len(scene.turns),
     )
-    return scene.say(
+    return say(
+        scene,
         f"I need more cash first: deposit ${extra:,} into my brokerage account, then buy {amount} shares of {name} at the current price.",
         f"Move ${extra:,} into my trading account first. With that I can afford {amount} {name} shares, so buy them at today's price.",
         f"My savings bond paid out ${extra:,}. Add it to my trading account and get me {amount} shares of {name} at today's price.",
@@ -136,7 +144,8 @@ def fund_and_buy(scene: Scene) -> str:
 def still_signed_in(scene: Scene) -> str:
     scene.need(scene.first)
     scene.call("trading_get_login_status")
-    return scene.say(
+    return say(
+        scene,
         "The trading page keeps kicking me out. Am I still logged in?",
         "I left my brokerage account open all night. Is it still signed in?",
         "Before I place anything: am I logged in to the trading platform right now?",
@@ -147,7 +156,8 @@ def still_signed_in(scene: Scene) -> str:
 def sign_out(scene: Scene) -> str:
     broker(scene)
     scene.call("trading_logout")
-    return scene.say(
+    return say(
+        scene,
         "I'm on a computer at the library, so please log me out of the trading platform before I leave.",
         "That's all for today. Sign me out of my brokerage account."
         if not scene.first
@@ -164,7 +174,8 @@ def sign_in_again(scene: Scene) -> str:
     )
     scene.call("trading_logout")
     scene.call("trading_login", username=user, password=password)
-    return scene.say(
+    return say(
+        scene,
         f"I've just changed the password of my brokerage account. Sign me out and back in as '{user}' with the new password '{password}'.",
         f"The trading platform wants a fresh session. Log me out, then log me in again as '{user}' with the password '{password}'.",
     )
