@@ -17,7 +17,6 @@ GENERAL = (
     "Thanks for covering for me yesterday.",
     "I will be out of office on Monday.",
     "Please bring your laptop charger tomorrow.",
-    "Happy birthday! See you at the party tonight.",
     "Could you call me back this afternoon?",
 )
 BY_CLASS = {
@@ -51,12 +50,21 @@ def quoted(scene: Scene, text: str) -> str:
     return f"{mark}{text}{mark}"
 
 
+def user(scene: Scene) -> tuple[str, str]:
+    """Name and id of the user: who is signed in, else the first person that no message went to, since the user sent those."""
+    chat = scene.service(CHAT)
+    receivers = {identity for message in chat.inbox for identity in message}
+    people = [(name, identity) for name, identity in chat.user_map.items() if (chat.current_user or identity) == identity]
+    free = [person for person in people if chat.current_user or person[1] not in receivers]
+    scene.need(free)
+    return free[0]
+
+
 def introduce(scene: Scene) -> str:
     """Sign the user in, unless that is done; returns the sentence that says who the user is, with a space before it, or nothing."""
-    chat = scene.service(CHAT)
-    if chat.current_user:
+    if scene.service(CHAT).current_user:
         return ""
-    name, identity = scene.pick(chat.user_map.items())
+    name, identity = user(scene)
     if scene.chance(0.7):
         scene.call("message_login", user_id=identity)
         return scene.say(f" My user ID is {identity}.", f" I'm {identity} there.", f" In case you need to sign me in: I'm {identity}.")
@@ -65,10 +73,10 @@ def introduce(scene: Scene) -> str:
     return scene.say(f" I'm {name}, so sign me in first.", f" You have to log me in for that; I'm {name}.")
 
 
-def contacts(scene: Scene) -> dict[str, str]:
-    """The people other than the user, name to id. Known only once the user is signed in."""
-    chat = scene.service(CHAT)
-    return {name: identity for name, identity in chat.user_map.items() if identity != chat.current_user and name != "Colleague"}
+def contacts(scene: Scene) -> list[str]:
+    """The names of the people other than the user."""
+    mine = user(scene)[0]
+    return [name for name in scene.service(CHAT).user_map if name not in (mine, "Colleague")]
 
 
 def address(scene: Scene, name: str) -> str:
@@ -99,11 +107,10 @@ def send(scene: Scene, name: str, text: str) -> None:
     scene.keep("message", name=name, text=text, turn=len(scene.turns))
 
 
-def recent(scene: Scene) -> dict[str, Any]:
-    """The message that the turn just before this one sent."""
-    message = scene.last("message")
-    scene.need(message["turn"] == len(scene.turns) - 1)
-    return message
+def recent(scene: Scene, *goals: str) -> dict[str, Any]:
+    """The message that the turn just before this one sent, which must be of one of these goals."""
+    scene.need(scene.turns[-1].goal in goals)
+    return scene.last("message")
 
 
 @goal(CHAT, topic="message")
@@ -113,6 +120,9 @@ def send_a_message(scene: Scene) -> str:
     text = scene.pick(_texts(scene))
     send(scene, name, text)
     words = quoted(scene, text)
+    scene.leave_out(
+        f"Please send a message for me. It should say: {words}{who}", scene.say(f"Oh, sorry, it's for {name}.", f"Send it to {name}.")
+    )
     return scene.say(
         f"Could you message {name} for me? It should say: {words}{who}",
         f"Please let {name} know: {words}{who}",
@@ -138,17 +148,15 @@ def message_two_people(scene: Scene) -> str:
 
 
 def _two(scene: Scene) -> list[str]:
-    found = list(contacts(scene))
+    found = contacts(scene)
     scene.need(len(found) > 1)
     return found
 
 
 @goal(CHAT, needs=("message",), topic="second message")
 def add_a_line(scene: Scene) -> str:
-    message = recent(scene)
-    text = scene.pick(
-        ["No need to answer today.", "Let me know what you think.", "By the way, how was your weekend?", "Call me if anything is unclear."]
-    )
+    message = recent(scene, "send_a_message", "send_a_fact", "correct_the_message")
+    text = scene.pick(["Call me if anything is unclear.", "By the way, how was your weekend?", "And say hello to your family from me."])
     send(scene, message["name"], text)
     words = quoted(scene, text)
     name = message["name"]
@@ -160,7 +168,7 @@ def add_a_line(scene: Scene) -> str:
 
 @goal(CHAT, needs=("message",), topic="second message")
 def forward_to_another(scene: Scene) -> str:
-    message = recent(scene)
+    message = recent(scene, "send_a_fact", "correct_the_message", "message_two_people")
     sent = {kept["name"] for kept in scene.things["message"]}
     name = scene.pick(other for other in contacts(scene) if other not in sent)
     send(scene, name, message["text"])
@@ -196,8 +204,7 @@ def send_a_fact(scene: Scene) -> str:
 
 @goal(CHAT, needs=("message",), topic="take back")
 def correct_the_message(scene: Scene) -> str:
-    message = recent(scene)
-    scene.need(message.get("right"))
+    message = recent(scene, "send_a_fact")
     scene.call("delete_message", receiver_id=scene.service(CHAT).user_map[message["name"]])
     send(scene, message["name"], message["right"])
     words = quoted(scene, message["right"])
@@ -209,13 +216,14 @@ def correct_the_message(scene: Scene) -> str:
 
 @goal(CHAT, needs=("message",), topic="take back")
 def take_the_message_back(scene: Scene) -> str:
-    message = recent(scene)
-    scene.call("delete_message", receiver_id=scene.service(CHAT).user_map[message["name"]])
+    message = recent(scene, "send_a_message", "send_a_fact")
+    name = message["name"]
+    scene.call("delete_message", receiver_id=scene.service(CHAT).user_map[name])
     scene.things["message"].pop()
     return scene.say(
-        f"Oh, {message['name']} just rang me and we've settled it on the phone. Delete that message again, please.",
-        "I'd rather say that in person. Please delete that message.",
-        f"That was meant for someone else entirely! Delete the message to {message['name']}, quickly.",
+        f"On second thought, I'd rather tell {name} in person. Please delete that message.",
+        f"Oh no, I mixed up two people: that wasn't meant for {name} at all. Delete the message, please.",
+        f"{name} just walked into my office, so that's settled. You can delete the message again.",
     )
 
 
@@ -224,7 +232,8 @@ def delete_an_old_message(scene: Scene) -> str:
     scene.need(not scene.things.get("message") and not scene.called("send_message"))
     inbox = readable(scene)
     who = introduce(scene)
-    name = scene.pick(name for name, identity in contacts(scene).items() if any(identity in message for message in inbox))
+    ids = scene.service(CHAT).user_map
+    name = scene.pick(name for name in contacts(scene) if any(ids[name] in message for message in inbox))
     scene.call("delete_message", receiver_id=address(scene, name))
     return scene.say(
         f"The last thing I wrote to {name} in the messaging app is out of date. Delete that message, please.{who}",
@@ -256,8 +265,9 @@ def _plain(text: Any) -> bool:
 
 @goal(CHAT, topic="search")
 def search_for_a_word(scene: Scene) -> str:
+    scene.need(not scene.called("send_message"))
     words = {word.strip(".,!?") for message in readable(scene) for text in message.values() for word in text.split()}
-    word = scene.pick(sorted(words & {"upload", "file", "connect", "travels", "name", "meeting", "Friday"}))
+    word = scene.pick(sorted(words & {"upload", "file", "connect", "travels"}))
     who = introduce(scene)
     scene.call("search_messages", keyword=word)
     return scene.say(
@@ -315,7 +325,6 @@ def write_to_the_new_contact(scene: Scene) -> str:
     person = scene.last("person")
     scene.need(not any(message["name"] == person["name"] for message in scene.things.get("message", ())))
     who = introduce(scene)
-    scene.need(scene.service(CHAT).current_user != person["id"])
     text = scene.pick(
         [
             "Great meeting you! When can we start?",
@@ -358,7 +367,7 @@ def ask_for_an_id(scene: Scene) -> str:
 def sign_in_to_messages(scene: Scene) -> str:
     chat = scene.service(CHAT)
     scene.need(not chat.current_user)
-    identity = scene.pick(chat.user_map.values())
+    identity = user(scene)[1]
     scene.call("message_login", user_id=identity)
     return scene.say(
         f"Sign me in to the messaging app, please. My user ID is {identity}.",

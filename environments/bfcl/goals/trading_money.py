@@ -41,6 +41,10 @@ def deposit(scene: Scene) -> str:
     amount = scene.pick(_DEPOSITS)
     scene.call("fund_account", amount=amount)
     scene.keep("movement", what="deposit", turn=len(scene.turns))
+    scene.leave_out(
+        scene.say("Please add some money to my brokerage account.", "I'd like to top up my trading account."),
+        scene.say(f"${amount:,}, please.", f"I was thinking of ${amount:,}."),
+    )
     return say(
         scene,
         f"My tax refund came in. Add ${amount:,} to my brokerage account.",
@@ -57,6 +61,12 @@ def withdraw(scene: Scene) -> str:
     amount = scene.pick(n for n in _DEPOSITS if n <= service.account_info["balance"] / 3)
     scene.call("withdraw_funds", amount=amount)
     scene.keep("movement", what="withdrawal", turn=len(scene.turns))
+    scene.leave_out(
+        scene.say(
+            "I need some cash from my brokerage account. Please withdraw it for me.", "Take some money out of my trading account, please."
+        ),
+        scene.say(f"Make it ${amount:,}.", f"${amount:,} will do."),
+    )
     return say(
         scene,
         f"My car needs new brakes. Take ${amount:,} out of my brokerage account.",

@@ -70,6 +70,10 @@ def buy_at_market(scene: Scene) -> str:
     price = quote(scene, symbol)["price"]
     amount = _affordable(scene, price)
     _place(scene, "Buy", symbol, name, price, amount)
+    scene.leave_out(
+        say(scene, f"Buy some shares of {name} for me at the current price, please.", f"I want {name} shares. Buy at today's price."),
+        scene.say(f"{amount} shares, please.", f"Let's make it {amount} shares.", f"Get me {amount} of them."),
+    )
     return say(
         scene,
         f"I got my bonus today and want to put part of it into {name}. Buy {amount} shares at the current price.",
@@ -88,6 +92,10 @@ def bid_below_market(scene: Scene) -> str:
     amount = _affordable(scene, price)
     name = named(scene, symbol)
     _place(scene, "Buy", symbol, name, price, amount)
+    scene.leave_out(
+        say(scene, f"Put in a buy order for {amount} shares of {name} at my own limit price, not at the market price."),
+        scene.say(f"I'd pay ${price:,.0f} a share.", f"My limit is ${price:,.0f} a share, so place it at that."),
+    )
     return say(
         scene,
         f"I'm not paying more than ${price:,.0f} for a share of {name}. Put in a buy order for {amount} shares at exactly that price.",
@@ -141,6 +149,14 @@ def sell_at_market(scene: Scene) -> str:
     name = named(scene, symbol)
     price = quote(scene, symbol)["price"]
     _place(scene, "Sell", symbol, name, price, amount)
+    scene.leave_out(
+        say(
+            scene,
+            f"Please sell some of my {name} shares at the current price.",
+            f"I want to part with a few {name} shares at today's price.",
+        ),
+        scene.say(f"Sell {amount} of them.", f"{amount} shares."),
+    )
     return say(
         scene,
         f"My roof needs fixing, so I have to part with some stock. Sell {amount} of my {name} shares at the current price.",

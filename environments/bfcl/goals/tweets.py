@@ -81,6 +81,7 @@ def post_plainly(scene: Scene) -> str:
     text, _, _ = _post(scene)
     tweet(scene, text)
     words = quoted(scene, text)
+    scene.leave_out(scene.say(f"Please post a tweet for me.{who}", f"I'd like to tweet something.{who}"), f"It should say {words}")
     return scene.say(
         f"My followers haven't heard from me in a while. Tweet {words}{who}",
         f"Please post this on Twitter for me: {words}{who}",
@@ -295,6 +296,7 @@ def follow_an_account(scene: Scene) -> str:
     name = scene.pick(account for account in ACCOUNTS if account not in scene.service(TWITTER).following_list)
     scene.call("follow_user", username_to_follow=name)
     scene.keep("followed", name=name, turn=len(scene.turns))
+    scene.leave_out(f"There's an account on Twitter that I'd like to follow. Can you do that for me?{who}", f"It's called '{name}'.")
     return scene.say(
         f"A friend recommended the Twitter account '{name}'. Follow it for me.{who}",
         f"Please follow '{name}' on Twitter, I don't want to miss their posts.{who}",
