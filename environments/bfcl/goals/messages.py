@@ -18,27 +18,39 @@ GENERAL = (
     "I will be out of office on Monday.",
     "Please bring your laptop charger tomorrow.",
     "Could you call me back this afternoon?",
+    "I left the keys with the receptionist.",
+    "Do you still have my umbrella?",
+    "The plumber comes at noon, can you let him in?",
+    "Did you get my email from this morning?",
+    "Congratulations on your promotion!",
 )
 BY_CLASS = {
     "VehicleControlAPI": (
         "I am about to leave, see you in an hour.",
         "Shall I pick you up at the station?",
         "I am taking the car today, do you need a lift?",
+        "Is there still a parking space near your office?",
+        "Can you recommend a good garage?",
     ),
     "TravelAPI": (
         "Can you water my plants while I am travelling?",
         "I will be travelling next week, call me on my cell.",
         "Do you need anything from the airport?",
+        "Which hotel did you stay at last time?",
+        "I am planning a trip, do you want to come along?",
     ),
     "GorillaFileSystem": (
         "I am going through our files today, anything you need?",
         "The new folder structure takes some getting used to.",
         "Which of the drafts do you like best?",
+        "Please keep your hands off the shared folder until tonight.",
+        "When do you need the documents?",
     ),
     "TradingBot": (
         "Do you have ten minutes to talk about our investments?",
         "I am going over my portfolio today, any tips?",
         "The investment club meets on Tuesday at six.",
+        "What do you think of tech stocks these days?",
     ),
 }
 """What people write about, by what else they are busy with in a world."""
@@ -120,9 +132,10 @@ def send_a_message(scene: Scene) -> str:
     text = scene.pick(_texts(scene))
     send(scene, name, text)
     words = quoted(scene, text)
-    scene.leave_out(
-        f"Please send a message for me. It should say: {words}{who}", scene.say(f"Oh, sorry, it's for {name}.", f"Send it to {name}.")
-    )
+    if not who:
+        scene.leave_out(
+            f"Please send a message for me. It should say: {words}", scene.say(f"Oh, sorry, it's for {name}.", f"Send it to {name}.")
+        )
     return scene.say(
         f"Could you message {name} for me? It should say: {words}{who}",
         f"Please let {name} know: {words}{who}",
@@ -369,19 +382,20 @@ def sign_in_to_messages(scene: Scene) -> str:
     scene.need(not chat.current_user)
     identity = user(scene)[1]
     scene.call("message_login", user_id=identity)
+    scene.keep("chat session")
     return scene.say(
         f"Sign me in to the messaging app, please. My user ID is {identity}.",
         f"I'd like to be reachable this afternoon, so log me in to the messaging workspace as {identity}.",
     )
 
 
-@goal(CHAT, topic="session")
-def still_in_the_messages(scene: Scene) -> str:
-    scene.need(scene.first)
+@goal(CHAT, needs=("chat session",), topic="session check")
+def check_the_chat_session(scene: Scene) -> str:
+    scene.need(scene.turns[-1].goal == "sign_in_to_messages")
     scene.call("message_get_login_status")
     return scene.say(
-        "Nobody has written to me all day, which is odd. Am I actually logged in to the messaging app?",
-        "Is my messaging account still signed in? I had to restart the computer.",
+        "The app still looks strange on my screen. Can you double-check my login status there?",
+        "Did that really work? Check the login status once more, please.",
     )
 
 
@@ -404,6 +418,20 @@ def tell_about_the_order(scene: Scene) -> str:
     return scene.say(
         f"{name} and I run this portfolio together. Send {name} the message {words}{who}",
         f"I promised {name} to say when I trade. Please send {name}: {words}{who}",
+    )
+
+
+@goal(CHAT, needs=("booking",), topic="message", also=("TravelAPI",))
+def tell_about_the_booking(scene: Scene) -> str:
+    scene.need(not scene.called("cancel_booking"))
+    who = introduce(scene)
+    name = scene.pick(contacts(scene))
+    text = scene.pick(["My flight is booked!", "It is settled, I have booked my flight.", "Guess who has a plane ticket now!"])
+    send(scene, name, text)
+    words = quoted(scene, text)
+    return scene.say(
+        f"{name} has been waiting to hear whether I'm flying. Send {name} {words}{who}",
+        f"Let {name} know right away with this message: {words}{who}",
     )
 
 

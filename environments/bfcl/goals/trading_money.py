@@ -150,15 +150,14 @@ def fund_and_buy(scene: Scene) -> str:
     )
 
 
-@goal(BROKER, topic="session")
-def still_signed_in(scene: Scene) -> str:
-    scene.need(scene.first)
+@goal(BROKER, needs=("trading session",), topic="session check")
+def check_the_session(scene: Scene) -> str:
+    scene.need(scene.turns[-1].goal == "sign_in_again")
     scene.call("trading_get_login_status")
     return say(
         scene,
-        "The trading page keeps kicking me out. Am I still logged in?",
-        "I left my brokerage account open all night. Is it still signed in?",
-        "Before I place anything: am I logged in to the trading platform right now?",
+        "Nothing has changed on my screen. Can you double-check my login status on the trading platform?",
+        "Did that really work? Check the login status once more, please.",
     )
 
 
@@ -184,6 +183,7 @@ def sign_in_again(scene: Scene) -> str:
     )
     scene.call("trading_logout")
     scene.call("trading_login", username=user, password=password)
+    scene.keep("trading session")
     return say(
         scene,
         f"I've just changed the password of my brokerage account. Sign me out and back in as '{user}' with the new password '{password}'.",

@@ -18,26 +18,42 @@ GENERAL: tuple[Post, ...] = (
     ("Finally finished the book everybody was talking about.", ("#Reading", "#BookTips"), ("@readers_corner",)),
     ("My tomatoes are ripe at last!", ("#Gardening", "#Homegrown"), ("@greenkitchen",)),
     ("Ran my first ten kilometers today.", ("#Running", "#NewGoals"), ("@runnersweekly",)),
+    ("Homemade bread tastes best when it is still warm.", ("#Baking", "#Homemade"), ("@greenkitchen",)),
+    ("The neighbors' cat has adopted us.", ("#CatsOfTwitter",), ("@catlovers",)),
+    ("Learning to play the guitar at forty is humbling.", ("#GuitarLife", "#NeverTooLate"), ("@strings_daily",)),
+    ("A long walk solves half of my problems.", ("#Walking", "#MentalHealth"), ("@outdoorsmag",)),
+    ("Board game night was a success.", ("#BoardGames",), ("@gamecorner",)),
 )
 BY_CLASS: dict[str, tuple[Post, ...]] = {
     "VehicleControlAPI": (
         ("Nothing beats an empty road on a Sunday morning.", ("#RoadTrip", "#SundayDrive"), ("@scenicroads",)),
         ("Does anyone have a good playlist for a long drive?", ("#RoadTrip", "#Playlist"), ("@scenicroads",)),
         ("A clean car feels like a new car.", ("#CarCare",), ("@carcaredaily",)),
+        ("Checked the map twice and still took the wrong exit last week.", ("#Driving", "#Lost"), ("@scenicroads",)),
+        ("Winter tires or all-season tires, what do you drive?", ("#CarTalk", "#Tires"), ("@carcaredaily",)),
+        ("The best ideas come to me behind the wheel.", ("#DrivingThoughts",), ("@roadnotes",)),
     ),
     "TravelAPI": (
         ("Counting the days until my next trip.", ("#Travel", "#Wanderlust"), ("@lonelyplanet",)),
         ("Window or aisle? I will always pick the window.", ("#FlightTalk", "#Travel"), ("@frequentflyers",)),
         ("What is the one thing you never travel without?", ("#TravelTips",), ("@lonelyplanet",)),
+        ("Airport coffee is expensive, but the view is free.", ("#AirportLife",), ("@frequentflyers",)),
+        ("A small suitcase makes a happy traveler.", ("#PackLight", "#TravelTips"), ("@carryonclub",)),
+        ("My bucket list gets longer with every trip.", ("#BucketList", "#Wanderlust"), ("@lonelyplanet",)),
     ),
     "GorillaFileSystem": (
         ("Name your files properly, your future self will thank you.", ("#Productivity", "#OfficeLife"), ("@tidydesk",)),
         ("Spending the afternoon sorting old documents.", ("#Decluttering", "#OfficeLife"), ("@tidydesk",)),
         ("Backups are boring until you need one.", ("#Backup", "#TechTips"), ("@dataguild",)),
+        ("Half of my job is remembering where I saved things.", ("#OfficeLife",), ("@tidydesk",)),
+        ("The draft is done, now comes the editing.", ("#AmWriting", "#Editing"), ("@writersroom",)),
+        ("Old notes are like letters from a younger me.", ("#Notes", "#Nostalgia"), ("@writersroom",)),
     ),
     "TradingBot": (
         ("Patience is the hardest part of investing.", ("#Investing", "#StockMarket"), ("@marketwatchers",)),
         ("What is everyone watching on the market today?", ("#Stocks", "#Trading"), ("@marketwatchers",)),
+        ("Never invest money that you need next month.", ("#InvestingTips",), ("@marketwatchers",)),
+        ("The market moves, I keep calm and drink tea.", ("#StockMarket",), ("@calminvestor",)),
     ),
 }
 """What people tweet about, by what else they are busy with in a world."""
@@ -70,9 +86,8 @@ def tweet(scene: Scene, text: str, **more: Any) -> None:
 
 def recent(scene: Scene) -> dict[str, Any]:
     """The tweet that the turn just before this one posted."""
-    posted = scene.last("tweet")
-    scene.need(posted["turn"] == len(scene.turns) - 1)
-    return posted
+    scene.need([call.name for call in scene.turns[-1].calls].count("post_tweet") == 1)
+    return scene.last("tweet")
 
 
 @goal(TWITTER, topic="tweet")
@@ -81,7 +96,8 @@ def post_plainly(scene: Scene) -> str:
     text, _, _ = _post(scene)
     tweet(scene, text)
     words = quoted(scene, text)
-    scene.leave_out(scene.say(f"Please post a tweet for me.{who}", f"I'd like to tweet something.{who}"), f"It should say {words}")
+    if not who:
+        scene.leave_out(scene.say("Please post a tweet for me.", "I'd like to tweet something."), f"It should say {words}")
     return scene.say(
         f"My followers haven't heard from me in a while. Tweet {words}{who}",
         f"Please post this on Twitter for me: {words}{who}",
@@ -110,7 +126,7 @@ def post_with_tags_and_mention(scene: Scene) -> str:
     tweet(scene, text, tags=list(tags[:1]), mentions=list(mentions))
     words = quoted(scene, text)
     return scene.say(
-        f"Tweet {words} with the hashtag {tags[0]} and a mention of {mentions[0]}, they like to share such things.{who}",
+        f"Tweet {words} with the hashtag {tags[0]} and mention {mentions[0]}, who like to share such things.{who}",
         f"Let's post something: {words} Use the hashtag {tags[0]} and mention {mentions[0]}.{who}",
     )
 
@@ -124,7 +140,7 @@ def comment_on_it(scene: Scene) -> str:
     words = quoted(scene, text)
     return scene.say(
         f"Get the conversation going and leave a comment under that tweet: {words}",
-        f"Now comment on it yourself, from my account: {words}",
+        f"Now put a comment below it from my account, saying {words}",
         f"I'd like to add a comment to that tweet. It should say {words}",
     )
 
@@ -296,7 +312,8 @@ def follow_an_account(scene: Scene) -> str:
     name = scene.pick(account for account in ACCOUNTS if account not in scene.service(TWITTER).following_list)
     scene.call("follow_user", username_to_follow=name)
     scene.keep("followed", name=name, turn=len(scene.turns))
-    scene.leave_out(f"There's an account on Twitter that I'd like to follow. Can you do that for me?{who}", f"It's called '{name}'.")
+    if not who:
+        scene.leave_out("There's an account on Twitter that I'd like to follow. Can you do that for me?", f"It's called '{name}'.")
     return scene.say(
         f"A friend recommended the Twitter account '{name}'. Follow it for me.{who}",
         f"Please follow '{name}' on Twitter, I don't want to miss their posts.{who}",
@@ -353,13 +370,13 @@ def my_numbers(scene: Scene) -> str:
     )
 
 
-@goal(TWITTER, topic="session")
-def still_on_twitter(scene: Scene) -> str:
-    scene.need(scene.first and scene.service(TWITTER).authenticated)
+@goal(TWITTER, needs=("twitter session",), topic="session check")
+def check_the_twitter_session(scene: Scene) -> str:
+    scene.need(scene.turns[-1].goal == "sign_in_to_twitter")
     scene.call("posting_get_login_status")
     return scene.say(
-        "Am I still logged in to Twitter? I'd like to post something in a minute.",
-        "Is my Twitter account signed in at the moment? I cleared my cookies this morning.",
+        "My browser shows me as a guest. Can you double-check that I'm logged in to Twitter?",
+        "Did that really work? Check my login status on Twitter once more, please.",
     )
 
 
@@ -367,6 +384,7 @@ def still_on_twitter(scene: Scene) -> str:
 def sign_in_to_twitter(scene: Scene) -> str:
     who = sign_in(scene)
     scene.need(who)
+    scene.keep("twitter session")
     return scene.say(
         f"Please sign me in to Twitter, I'm going to post a few things today.{who}",
         f"I want to be on Twitter this evening, so log me in.{who}",
@@ -387,23 +405,9 @@ def tweet_about_the_order(scene: Scene) -> str:
     )
 
 
-@goal(TWITTER, topic="tweet", also=("VehicleControlAPI",))
-def tweet_about_the_drive(scene: Scene) -> str:
-    scene.need(scene.called("startEngine", "fillFuelTank"))
-    started = scene.called("startEngine")
-    who = sign_in(scene)
-    text = "Engine on, music on, here we go!" if started else "Filled up and ready for the road."
-    tweet(scene, text, tags=["#OnTheRoad"])
-    words = quoted(scene, text)
-    return scene.say(
-        f"My friends are following the trip on Twitter, so post {words} with the hashtag #OnTheRoad.{who}",
-        f"One more thing before I drive off: tweet {words} and tag it #OnTheRoad.{who}",
-    )
-
-
-@goal(TWITTER, topic="tweet", also=("TravelAPI",))
+@goal(TWITTER, needs=("booking",), topic="tweet", also=("TravelAPI",))
 def tweet_about_the_booking(scene: Scene) -> str:
-    scene.need(scene.called("book_flight") and not scene.called("cancel_booking"))
+    scene.need(not scene.called("cancel_booking"))
     who = sign_in(scene)
     text = "The flight is booked, now the countdown begins!"
     tweet(scene, text, tags=["#TravelPlans"])
