@@ -286,7 +286,7 @@ def search_for_a_word(scene: Scene) -> str:
     return scene.say(
         f"There was a message with the word '{word}' in it. Search my messages for that word, please.{who}",
         f"Can you search the messages for '{word}'? I need to know whom that went to.{who}",
-        f"Somewhere in my messages I used the word '{word}'. Find what there is.{who}",
+        f"Somewhere in my messages I used the word '{word}'. Find those messages.{who}",
     )
 
 
@@ -295,7 +295,7 @@ def message_statistics(scene: Scene) -> str:
     who = introduce(scene)
     scene.call("get_message_stats")
     return scene.say(
-        f"I feel like I spend all day in the messaging app. How many messages have I received, and with how many contacts?{who}",
+        f"I feel like I spend all day in the messaging app. How many messages have I received, and how many contacts are involved?{who}",
         f"Give me my message statistics: received messages and number of contacts.{who}",
         f"For my weekly report I need the messaging statistics, that is how many messages I received and from how many contacts.{who}",
     )
@@ -372,7 +372,7 @@ def ask_for_an_id(scene: Scene) -> str:
     return scene.say(
         f"What's {name}'s user ID in the messaging workspace? The help desk is asking me for it.",
         f"I have to fill in a form with {name}'s messaging user ID. Can you look it up?",
-        f"Look up the user ID of {name} in the messaging app, please. I need it for the guest list.",
+        f"Look up the user ID of {name} in the messaging app, please. I need it for our team directory.",
     )
 
 

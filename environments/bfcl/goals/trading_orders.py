@@ -35,6 +35,8 @@ def _affordable(scene: Scene, price: float) -> int:
 @goal(BROKER, needs=("stock",), topic="buy")
 def buy_the_stock(scene: Scene) -> str:
     stock = scene.last("stock")
+    ordered = {order["symbol"] for order in scene.things.get("order", ())}
+    scene.need(stock["symbol"] not in ordered and stock["turn"] >= len(scene.turns) - 2)
     found = made_before(scene, "get_stock_info", symbol=stock["symbol"])
     price = quote(scene, stock["symbol"])["price"]
     amount = _affordable(scene, price)
