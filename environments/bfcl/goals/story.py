@@ -13,7 +13,7 @@ from ..simulated_apis import SimulatedApis, Start, fresh
 from .registry import GOALS, KnownGoal
 from .scene import NotHere, Scene, Turn
 
-MODULES: tuple[str, ...] = ("trading", "trading_orders", "trading_money", "messages", "tweets")
+MODULES: tuple[str, ...] = ("trading", "trading_orders", "trading_money", "messages", "messages_people", "tweets", "tweets_found")
 TURNS = ((1, 0.2), (2, 0.4), (3, 0.3), (4, 0.1))
 """Number of user turns and how often; the benchmark has up to seven, but each further turn is a further thing that must be right."""
 TIED, SAME, OTHER = 60.0, 2.0, 1.0

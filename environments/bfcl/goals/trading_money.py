@@ -3,6 +3,7 @@
 from .registry import goal
 from .scene import Scene
 from .trading import BROKER, broker, choose, named, quote, say
+from .trading_orders import place
 
 _DEPOSITS = (500, 800, 1200, 1500, 2000, 2500, 4000, 5000)
 
@@ -129,19 +130,7 @@ def fund_and_buy(scene: Scene) -> str:
     name = named(scene, symbol)
     scene.call("fund_account", amount=extra)
     quote(scene, symbol)
-    order = scene.call("place_order", order_type="Buy", symbol=symbol, price=price, amount=amount)
-    scene.keep(
-        "order",
-        id=order["order_id"],
-        side="Buy",
-        symbol=symbol,
-        stock=name,
-        price=price,
-        amount=amount,
-        name=f"the {name} order",
-        reference="that order",
-        turn=len(scene.turns),
-    )
+    place(scene, "Buy", symbol, name, price, amount)
     return say(
         scene,
         f"I need more cash first: deposit ${extra:,} into my brokerage account, then buy {amount} shares of {name} at the current price.",

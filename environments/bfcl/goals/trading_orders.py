@@ -9,7 +9,8 @@ from .trading import BROKER, broker, choose, made_before, named, quote, referred
 AMOUNTS = (3, 5, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100)
 
 
-def _place(scene: Scene, kind: str, symbol: str, name: str, price: float, amount: int) -> None:
+def place(scene: Scene, kind: str, symbol: str, name: str, price: float, amount: int) -> None:
+    """Place an order (kind: "Buy" or "Sell") and leave it behind."""
     order = scene.call("place_order", order_type=kind, symbol=symbol, price=price, amount=amount)
     scene.keep(
         "order",
@@ -40,7 +41,7 @@ def buy_the_stock(scene: Scene) -> str:
     found = made_before(scene, "get_stock_info", symbol=stock["symbol"])
     price = quote(scene, stock["symbol"])["price"]
     amount = _affordable(scene, price)
-    _place(scene, "Buy", stock["symbol"], stock["name"], price, amount)
+    place(scene, "Buy", stock["symbol"], stock["name"], price, amount)
     it = referred(scene, stock)
     if not found:
         scene.need(stock["turn"] == len(scene.turns) - 1 or scene.turns[-1].goal == "watch_the_stock")
@@ -71,7 +72,7 @@ def buy_at_market(scene: Scene) -> str:
     name = named(scene, symbol)
     price = quote(scene, symbol)["price"]
     amount = _affordable(scene, price)
-    _place(scene, "Buy", symbol, name, price, amount)
+    place(scene, "Buy", symbol, name, price, amount)
     scene.leave_out(
         say(scene, f"Buy some shares of {name} for me at the current price, please.", f"I want {name} shares. Buy at today's price."),
         scene.say(f"{amount} shares, please.", f"Let's make it {amount} shares.", f"Get me {amount} of them."),
@@ -93,7 +94,7 @@ def bid_below_market(scene: Scene) -> str:
     price = float(int(now * scene.pick([0.95, 0.97, 0.98])) // step * step)
     amount = _affordable(scene, price)
     name = named(scene, symbol)
-    _place(scene, "Buy", symbol, name, price, amount)
+    place(scene, "Buy", symbol, name, price, amount)
     scene.leave_out(
         say(scene, f"Put in a buy order for {amount} shares of {name} at my own limit price, not at the market price."),
         scene.say(f"I'd pay ${price:,.0f} a share.", f"My limit is ${price:,.0f} a share, so place it at that."),
@@ -115,7 +116,7 @@ def buy_if_cheap(scene: Scene) -> str:
     scene.need(limit > 0 and limit != price)
     amount = _affordable(scene, price)
     if price < limit:
-        _place(scene, "Buy", symbol, name, price, amount)
+        place(scene, "Buy", symbol, name, price, amount)
     else:
         scene.call("add_to_watchlist", stock=symbol)
     return say(
@@ -135,7 +136,7 @@ def spend_a_budget(scene: Scene) -> str:
     budget = scene.pick(b for b in (1000, 1500, 2000, 3000, 5000, 7500) if 3 <= b / price <= 60 and b <= service.account_info["balance"])
     scene.need(not scene.called("place_order", "withdraw_funds"))
     amount = int(budget // price)
-    _place(scene, "Buy", symbol, name, price, amount)
+    place(scene, "Buy", symbol, name, price, amount)
     return say(
         scene,
         f"I've set aside ${budget:,} for {name}. Buy as many whole shares as that pays for at the current price.",
@@ -150,7 +151,7 @@ def sell_at_market(scene: Scene) -> str:
     amount = scene.pick([4, 5, 6, 8, 10] if symbol == "AAPL" else [5, 8, 10, 15, 20, 30])
     name = named(scene, symbol)
     price = quote(scene, symbol)["price"]
-    _place(scene, "Sell", symbol, name, price, amount)
+    place(scene, "Sell", symbol, name, price, amount)
     scene.leave_out(
         say(
             scene,
@@ -175,7 +176,7 @@ def offer_above_market(scene: Scene) -> str:
     price = float((int(now * scene.pick([1.03, 1.05, 1.08])) // step + 1) * step)
     amount = scene.pick([4, 5, 6, 8, 10] if symbol == "AAPL" else [5, 8, 10, 15, 20])
     name = named(scene, symbol)
-    _place(scene, "Sell", symbol, name, price, amount)
+    place(scene, "Sell", symbol, name, price, amount)
     return say(
         scene,
         f"I'd let go of {amount} {name} shares, but only for ${price:,.0f} each. Put in a sell order at that price.",
@@ -218,7 +219,7 @@ def change_the_amount(scene: Scene) -> str:
     scene.need(order["turn"] >= len(scene.turns) - 2 and scene.turns[order["turn"]].goal != "spend_a_budget")
     amount = scene.pick(n for n in AMOUNTS if order["amount"] / 3 <= n < order["amount"])
     scene.call("cancel_order", order_id=order["id"])
-    _place(scene, order["side"], order["symbol"], order["stock"], order["price"], amount)
+    place(scene, order["side"], order["symbol"], order["stock"], order["price"], amount)
     it = referred(scene, order)
     return say(
         scene,
@@ -245,7 +246,7 @@ def _pending(scene: Scene) -> int:
     """The only order that is pending since before the story."""
     orders = broker(scene).orders
     scene.need(all(isinstance(number, int) for number in orders) and not scene.called("place_order", "cancel_order"))
-    waiting = [number for number, order in orders.items() if order["status"] == "Pending"]
+    waiting: list[int] = [number for number, order in orders.items() if order["status"] == "Pending"]
     scene.need(len(waiting) == 1 and len(orders) > 1)
     return waiting[0]
 
