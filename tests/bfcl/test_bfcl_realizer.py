@@ -20,6 +20,37 @@ def test_values_that_results_show_are_referred_to_and_what_supplies_them_is_not_
     assert later is not None and "that order" in later and "12446" not in later
 
 
+def test_a_choice_among_several_is_said_and_an_older_thing_is_not_called_that_one() -> None:
+    watched = Made(Call("get_watchlist"), {"watchlist": ["NVDA", "OMEG"]}, False)
+    info = Made(Call("get_stock_info", {"symbol": "OMEG"}), {"price": 457.23}, False)
+    text = word([info], [watched])
+    assert text is not None and "OMEG" in text, "nothing tells which of the two is meant"
+    alone = word([info], [Made(watched.call, {"watchlist": ["OMEG"]}, False)])
+    assert alone is not None and "that stock" in alone and "OMEG" not in alone
+    second = Made(BUY.call, {"order_id": 12447, "amount": 20}, True)
+    assert word([SHOW], [BUY, second]) is None
+
+
+def test_a_lookup_that_is_not_worded_names_what_it_looked_up() -> None:
+    found = Made(Call("get_user_id", {"user": "Bob"}), {"user_id": "USR002"}, False)
+    text = word([found, Made(Call("send_message", {"receiver_id": "USR002", "message": "Hi there."}), None, True)])
+    assert text is not None and "Bob" in text and "USR002" not in text and "ID" not in text
+    found = Made(Call("get_symbol_by_name", {"name": "Zeta Corp"}), {"symbol": "ZETA"}, False)
+    text = word([found, Made(Call("get_stock_info", {"symbol": "ZETA"}), None, False)])
+    assert text is not None and "Zeta Corp" in text and "ZETA" not in text
+    listed = Made(Call("get_available_stocks", {"sector": "Technology"}), {"stock_list": ["AAPL", "NVDA"]}, False)
+    text = word([listed, Made(Call("get_stock_info", {"symbol": "NVDA"}), None, False)])
+    assert text is not None and "Technology" in text and "NVDA" in text, "the list does not tell which stock, so it must be asked for"
+
+
+def test_small_ids_are_found_in_results_and_small_numbers_are_not() -> None:
+    posted = Made(Call("post_tweet", {"content": "Hello"}), {"id": 3, "content": "Hello"}, True)
+    text = word([Made(Call("retweet", {"tweet_id": 3}), None, True)], [posted])
+    assert text is not None and "that tweet" in text and "3" not in text
+    text = word([Made(Call("place_order", {**BUY.call.arguments, "amount": 3}), None, True)], [posted])
+    assert text is not None and " 3 shares" in text
+
+
 def test_the_same_calls_get_the_same_words() -> None:
     assert word([LOOK, BUY, SHOW]) == word([LOOK, BUY, SHOW])
 

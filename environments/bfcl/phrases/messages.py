@@ -24,5 +24,5 @@ PHRASES = Phrases(
         "message_login.user_id": "my user ID is {}",
         "receiver_id": "user {}",
     },
-    references={"receiver_id": "them", "message_login.user_id": "with that user ID"},
+    references={"receiver_id": ("{user}", "{user_name}"), "message_login.user_id": "I'm {user}"},
 )

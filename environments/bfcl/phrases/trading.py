@@ -4,14 +4,14 @@ from ..realizer import Phrases
 
 PHRASES = Phrases(
     functions={
-        "get_current_time": ("tell me what time it is on the trading platform", "check the trading platform's clock for me"),
+        "get_current_time": ("tell me what time it is on the trading platform", "check the trading platform's clock"),
         "get_symbol_by_name": ("find out the ticker symbol of {name}", "look up which symbol {name} trades under"),
         "get_stock_info": ("tell me how {symbol} is trading at the moment", "look up the current numbers for {symbol}"),
         "get_order_details": ("show me how {order_id} stands", "give me the details of {order_id}"),
         "cancel_order": ("cancel {order_id}", "call off {order_id}"),
         "place_order": (
             "{order_type} {amount} shares of {symbol} at {price}",
-            "put in an order to {order_type} {amount} {symbol} shares at {price} each",
+            "put in an order to {order_type} {amount} shares of {symbol} at {price}",
         ),
         "fund_account": ("add {amount} to my brokerage account", "top up my brokerage account by {amount}"),
         "withdraw_funds": ("withdraw {amount} from my brokerage account", "move {amount} out of my brokerage account"),
@@ -62,8 +62,8 @@ PHRASES = Phrases(
     references={
         "price": "the current price",
         "order_id": "that order",
-        "symbol": "that stock",
-        "stock": "that stock",
+        "symbol": ("{name}", "that stock"),
+        "stock": ("{name}", "that stock"),
         "stocks": "those stocks",
     },
     words={"place_order.order_type": {"Buy": "buy", "Sell": "sell"}},
