@@ -31,6 +31,8 @@ def fault_in(text: str, calls: Sequence[Call]) -> str | None:
         return f"it holds {found[0]!r}"
     if "  " in text:
         return "it holds two spaces in a row"
+    if re.search(r"(?<!\.)\.\.(?!\.)|[.?!],|,\.|\?\.", bare):
+        return "two marks follow each other"
     return None
 
 

@@ -24,6 +24,12 @@ MODULES: tuple[str, ...] = (
     "tickets_done",
     "tickets_about",
     "trading",
+    "trading_orders",
+    "trading_money",
+    "messages",
+    "messages_people",
+    "tweets",
+    "tweets_found",
     "travel",
     "travel_booking",
     "travel_account",
@@ -46,7 +52,7 @@ TRIES = 40
 
 def goals(apis: Apis, start: Start, seed: int, count: int, after: Sequence[Action] = ()) -> list[Goal]:
     """Up to `count` different goals in a world, after the calls `after`. Kinds come in a random order; each is used once, then again."""
-    rng = random.Random(f"goals {seed}")
+    rng = random.Random(f"goals {seed} {start}")
     world = fresh(apis, start)
     before = tuple(Call(action.name, dict(action.arguments)) for action in after)
     for call in before:
