@@ -14,20 +14,17 @@ and not said which), `unasked` (the solution makes calls that nobody asked for),
 the agent should find out).
 """
 
-import argparse
 import ast
 import json
-from collections import Counter, defaultdict
+import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from attrs import evolve, frozen
 
-from coevolve import Action, CandidateTask, Origin, Step, Task, TaskPool, Verdict
-from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
-from coevolve.plugins.validators.execution import Execution, ExecutionOptions
+from coevolve import Action, Origin, Step, Task
+from coevolve.environments.bfcl.environment import Bfcl
 
 DATA = Path(__file__).parent / "data" / "door_controls"
 KINDS = ("good", "mismatched", "missing", "ambiguous", "unasked", "leaked")
@@ -82,3 +79,100 @@ def _value(value: Any, steps: Sequence[Step]) -> Any:
     for key in path:
         found = found[int(key)] if isinstance(found, list) else found[key]
     return found
+
+
+def judged(environment: Bfcl, control: Control, validators: Sequence[Any], held_out: Sequence[Task]) -> Verdict:
+    """The first refusal of the validators, or the last one's acceptance."""
+    task, verdict = control.task, Verdict(True, "accepted")
+    for validator in validators:
+        verdict = validator.validate(CandidateTask(task), environment, TaskPool(()), held_out)
+        if not verdict.accepted:
+            break
+        task = verdict.task or task
+    return verdict
+
+
+class Stages:
+    """The validators of one thread: a policy takes one group of conversations at a time, so each thread has its own."""
+
+    def __init__(self, environment: Bfcl, given: argparse.Namespace) -> None:
+        names = [name for name in given.without if name in fields_dict(RequestOptions)]
+        request = Request(RequestOptions(**dict.fromkeys(names, False)))
+        self.validators: list[Any] = [request, Execution(ExecutionOptions(drop_all=True, all_parents=True))]
+        self.policy: Any = None
+        if given.blind:
+            settings = {key: _typed(value) for key, _, value in (pair.partition("=") for pair in given.set)}
+            self.policy = make_policy(given.blind, settings, load_plugins())
+            if hasattr(self.policy, "bind"):
+                self.policy.bind(environment)
+            runner = RolloutRunner(environment, RolloutLimits(), Clock())
+
+            def attempts(task: Task, count: int, temperature: float) -> RolloutGroup:
+                sampling = Sampling(temperature, given.max_new_tokens, 0)
+                return runner.run(self.policy, [task], count, sampling, task.origin.iteration)[0]
+
+            blind = BlindSolve(BlindSolveOptions(attempts=given.attempts, needed=given.needed, temperature=given.temperature))
+            blind.bind_services(make_services(attempts=attempts))
+            self.validators.append(blind)
+
+
+def _typed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--half", choices=("odd", "even", "all"), default="odd", help="odd: the measurement; even: the half for tuning")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--show", action="store_true", help="print the refused good ones and the admitted bad ones")
+    parser.add_argument("--without", nargs="*", default=[], help="options of the validator 'request' to switch off")
+    parser.add_argument("--blind", default="", help="a policy by name, which reads the requests")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="an option of that policy")
+    parser.add_argument("--attempts", type=int, default=3)
+    parser.add_argument("--needed", type=int, default=2)
+    parser.add_argument("--temperature", type=float, default=1.0)
+    parser.add_argument("--max-new-tokens", type=int, default=1024)
+    parser.add_argument("--parallel", type=int, default=1, help="candidates judged at once")
+    parser.add_argument("--mode", choices=("prompt", "fc"), default="prompt", help="how the reader writes calls")
+    parser.add_argument("--out", type=Path, help="write the verdicts as JSON lines")
+    given = parser.parse_args()
+    environment = Bfcl(BfclOptions(mode=given.mode))
+    held_out, local = environment.tasks("test"), threading.local()
+    wanted = {"odd": (1,), "even": (0,), "all": (0, 1)}[given.half]
+    chosen = [control for control in controls(environment, given.kinds) if control.number % 2 in wanted]
+    made: list[Stages] = []
+
+    def verdict_of(control: Control) -> Verdict:
+        if not hasattr(local, "stages"):
+            local.stages = Stages(environment, given)
+            made.append(local.stages)
+        return judged(environment, control, local.stages.validators, held_out)
+
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    lines = given.out.open("w", encoding="utf-8") if given.out else None
+    with ThreadPoolExecutor(given.parallel) as pool:
+        for control, verdict in zip(chosen, pool.map(verdict_of, chosen), strict=True):
+            counts[control.kind][str(verdict.reason)] += 1
+            row = {"id": control.task.id, "kind": control.kind, "accepted": verdict.accepted, "reason": str(verdict.reason)}
+            row |= {"detail": verdict.detail, "query": control.task.query}
+            if lines:
+                print(json.dumps(row, ensure_ascii=False), file=lines, flush=True)
+            if given.show and verdict.accepted != (control.kind == "good"):
+                print(f"{control.task.id}: {verdict.reason}: {verdict.detail}\n    {control.task.query!r}")
+    for kind, found in counts.items():
+        others = ", ".join(f"{reason} {count}" for reason, count in found.most_common() if reason != "accepted")
+        print(f"{kind:11} admitted {found['accepted']:3} of {found.total():3}   {others}")
+    bad = [(found["accepted"], found.total()) for kind, found in counts.items() if kind != "good"]
+    print(f"{'bad':11} admitted {sum(admitted for admitted, _ in bad):3} of {sum(total for _, total in bad):3}")
+    spent = Counter[str]()
+    for stages in made:
+        spent.update(stages.policy.usage() if hasattr(stages.policy, "usage") else {})
+    if spent:
+        print("; ".join(f"{name} {amount:,.6g}" for name, amount in spent.items()))
+
+
+if __name__ == "__main__":
+    main()

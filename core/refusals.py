@@ -14,7 +14,7 @@ class Reason(StrEnum):
     MALFORMED = "malformed"
     """The task has no query, no solution, another environment, an id that is taken, or values that are not JSON."""
     DUPLICATE_TEXT = "duplicate_text"
-    """Its text nearly matches a task of the pool."""
+    """Its text nearly matches a task of the pool that begins in the same state."""
     HELD_OUT_TEXT = "held_out_text"
     """Its text nearly matches a held-out task."""
     CALL_FAILED = "call_failed"
@@ -90,6 +90,10 @@ class Reason(StrEnum):
     """A call's arguments do not fit the tool's schema."""
     NOT_COMPOSABLE = "not_composable"
     """The environment cannot make a task of the calls."""
+
+
+REPAIRABLE = frozenset({Reason.MISUNDERSTOOD, Reason.AMBIGUOUS, Reason.UNGROUNDED, Reason.LEAKED, Reason.TOOL_NAMED})
+"""Reasons that lie in the wording of a request: another request for the same solution may be accepted (`optional.Repairs`)."""
 
 
 class Refusal(Exception):

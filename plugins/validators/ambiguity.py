@@ -31,7 +31,8 @@ _ANY = re.compile(
 _CHOSEN = re.compile(
     r"\b(first|second|third|fourth|fifth|last|latest|newest|oldest|earliest|next|previous|former|latter|top|bottom|only|all|both|every|each"
     r"|whole|everything|everyone|most|least|best|worst|highest|lowest|cheapest|other|rest|same|original|final|main"
-    r"|(?!(?:inter|requ|inv|prot|sugg|harv|for|man|cont)est\b)\w{3,}est|more than|less than|fewer|(?:above|below|under|over) \W?\d|at least|at most|starts? with|ends? with|contain\w*|whose|named|called)\b",
+    r"|(?!(?:inter|requ|inv|prot|sugg|harv|for|man|cont)est\b)\w{3,}est|more than|less than|fewer|(?:above|below|under|over) \W?\d"
+    r"|at least|at most|starts? with|ends? with|contain\w*|whose|named|called)\b",
     re.IGNORECASE,
 )
 """Words that say by place, rank or condition which one is meant."""
@@ -42,10 +43,9 @@ _PLAIN = frozenset(_WEAK.split())
 
 @frozen
 class Choice:
-    """A value that was chosen among siblings in an earlier result: where a call takes it, its record, and the other records."""
+    """A value that was chosen among siblings in an earlier result: the action that takes it, its record, and the other records."""
 
     index: int
-    argument: tuple[Any, ...]
     value: Any
     record: Any
     others: tuple[tuple[Any, Any], ...]
@@ -76,7 +76,7 @@ def _choices(told: Trace, place: int, call: TracedCall) -> Iterator[Choice]:
     said = SpokenText()
     said.add(told.said(call.turn))
     taken = [value for earlier in told.calls[:place] for _, value in _leaves(dict(earlier.action.arguments))]
-    for argument, value in _leaves(dict(call.action.arguments)):
+    for _, value in _leaves(dict(call.action.arguments)):
         if (
             isinstance(value, bool)
             or value in taken
@@ -85,8 +85,12 @@ def _choices(told: Trace, place: int, call: TracedCall) -> Iterator[Choice]:
             continue
         for earlier in reversed(told.calls[:place]):
             if found := _among(earlier.step.result, value):
+                record, others = found
+                own = [given for _, given in _leaves(dict(call.action.arguments))]
+                left = tuple(one for one in others if one[0] not in own)  # a call may take several of them, or all
                 assert call.index is not None
-                yield Choice(call.index, argument, value, *found)
+                if left:
+                    yield Choice(call.index, value, record, left)
                 break
 
 

@@ -106,7 +106,7 @@ class SpokenText:
             return False
         if self.contains(wanted):
             return True
-        if 2 <= len(wanted) <= 3 and wanted.isalpha() and re.search(rf"\b{'[a-z]*'.join(wanted)}[a-z]*\b", self.text):
+        if len(wanted) == 2 and value == wanted and wanted.isalpha() and re.search(rf"\b{'[a-z]*'.join(wanted)}[a-z]*\b", self.text):
             return True  # an abbreviation: "km" for "kilometers"
         joined = _SEPARATORS.sub("", wanted)
         if len(joined) >= 3 and re.search(rf"(?<![a-z0-9]){re.escape(joined)}(?![a-z0-9])", _SEPARATORS.sub("", self.text)):

@@ -90,7 +90,8 @@ class UnaskedCalls:
         text = told.turns[call.turn]
         said = _content(text)
         tool = self._tools.get(call.action.name)
-        own = _content(" ".join([call.action.name, *call.action.arguments, tool.description.partition(". ")[0] if tool else ""]))
+        names = [name for name, value in call.action.arguments.items() if not isinstance(value, bool)]
+        own = _content(" ".join([call.action.name, *names, tool.description.partition(". ")[0] if tool else ""]))
         if any(_alike(word, other) for word in own for other in said):
             return True
         spoken = SpokenText()
