@@ -14,17 +14,28 @@ and not said which), `unasked` (the solution makes calls that nobody asked for),
 the agent should find out).
 """
 
+import argparse
 import ast
 import json
 import threading
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, fields_dict, frozen
 
-from coevolve import Action, Origin, Step, Task
-from coevolve.environments.bfcl.environment import Bfcl
+from coevolve import Action, CandidateTask, Origin, RolloutGroup, Sampling, Step, Task, TaskPool, Verdict
+from coevolve.core.record.timing import Clock
+from coevolve.core.registry import load_plugins
+from coevolve.core.rollouts.policy_attempts import make_policy
+from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
+from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
+from coevolve.plugins.validators.blind_solve import BlindSolve, BlindSolveOptions
+from coevolve.plugins.validators.execution import Execution, ExecutionOptions
+from coevolve.plugins.validators.request import Request, RequestOptions
+from coevolve.testing import make_services
 
 DATA = Path(__file__).parent / "data" / "door_controls"
 KINDS = ("good", "mismatched", "missing", "ambiguous", "unasked", "leaked")
