@@ -26,9 +26,8 @@ _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2})?")
 _SEPARATORS = re.compile(r"[\s_\-./]+")
 _JOINTS = re.compile(r"[/\s,_]+")
 _COMPUTED = re.compile(
-    r"\b(half|quarter|third|twice|double|triple|rest|remain\w*|left|full|fill\w*|top\w*|sum|total|altogether|difference|percent\w*|%|each"
-    r"|equal\w*|split\w*|minus|plus|times|average|more|less|fewer|increase\w*|decrease\w*|raise\w*|lower\w*|reduce\w*|discount|added?"
-    r"|another|extra|all|everything|maximum|afford|round\w*|enough|until|up to)\b",
+    r"\b(half|halve|quarter|third|twice|double|triple|rest|remain\w*|left|full|fill|top|sum|total|altogether|difference|percent\w*|each|evenly"
+    r"|equally|split|minus|plus|times|average|afford|(?:increase|decrease|raise|lower|reduce|discount)\w*)\b|%",
     re.IGNORECASE,
 )
 """Words after which a number may be the result of a computation."""

@@ -7,6 +7,7 @@ earlier result, no later call needs it, and the turn has no word of it, while th
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from attrs import define, field
 
@@ -110,15 +111,21 @@ def _takes(told: Trace, place: int) -> bool:
 
 
 def supplies(told: Trace, place: int) -> bool:
-    """Whether a later call takes a value that this call returned and the user did not say before."""
-    returned = SpokenText()
-    returned.add(told.calls[place].step.observation)
+    """Whether a later call takes a value that this call returned, or that is computed from it, and that the user did not say before."""
     for later in told.calls[place + 1 :]:
-        said = SpokenText()
-        said.add(told.said(later.turn))
-        if any(returned.contains(value) and not said.contains(value) for value in literals(dict(later.action.arguments))):
+        said, known = SpokenText(), SpokenText()
+        said.ask(told.said(later.turn))
+        known.ask(told.said(later.turn))
+        known.add(told.calls[place].step.observation)
+        if any(_gives(known, said, value) for value in literals(dict(later.action.arguments))):
             return True
     return False
+
+
+def _gives(known: SpokenText, said: SpokenText, value: Any) -> bool:
+    if isinstance(value, int | float):
+        return known.states(value) and not said.states(value)
+    return known.contains(value) and not said.contains(value)
 
 
 def _content(text: str) -> set[str]:
