@@ -99,6 +99,13 @@ class Shop:
             texts.append(json.dumps({"name": action.name, "arguments": dict(action.arguments)}))
         return (*texts, "")
 
+    def compose(self, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
+        texts = (query or "").split("\n\n")
+        actions = tuple(step.action for step in steps)
+        if len(texts) != len({action.turn for action in actions}):
+            return None
+        return Task(task_id, "shop", "\n\n".join(texts), "", actions, {**start.payload, "turns": texts})
+
     def keys(self, task: Task) -> TaskKeys:
         return TaskKeys(digest(task.query), digest([task.query, task.payload]))
 

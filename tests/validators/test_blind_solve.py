@@ -1,16 +1,33 @@
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import attrs
 import pytest
+from shop import shop_task
 
-from coevolve import CandidateTask, NeedsServices, Reason, RolloutGroup, Task, TaskPool, UserError
+from coevolve import Action, CandidateTask, NeedsServices, Reason, RolloutGroup, Step, Task, TaskPool, UserError
+from coevolve.core.record.store import Store
+from coevolve.core.record.teacher_calls import LateJournal, StoreJournal
 from coevolve.core.record.timing import Clock
 from coevolve.core.registry import Registry
-from coevolve.core.rollouts.policy_attempts import PolicyAttempts
+from coevolve.core.rollouts.policy_attempts import PolicyAttempts, attempt_key
+from coevolve.core.rollouts.run_services import CheckedServices, RunServices
 from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.core.run.build import build
 from coevolve.core.workers.remote_environment import placed_environment
-from coevolve.plugins.validators.blind_solve import BlindSolve, BlindSolveOptions
-from coevolve.testing import SmallRuns, Stockroom, StockroomOptions, TabularPolicy, TabularTrainer, make_group, make_services
+from coevolve.plugins.validators.blind_solve import BlindSolve, BlindSolveOptions, side_by_side
+from coevolve.synthesizers.teacher import Teacher, TeacherOptions
+from coevolve.testing import (
+    SmallRuns,
+    Stockroom,
+    StockroomOptions,
+    TabularPolicy,
+    TabularTrainer,
+    make_group,
+    make_services,
+    make_trajectory,
+)
 from coevolve.testing.learner import skills
 
 ROOM = Stockroom(StockroomOptions())
@@ -35,8 +52,8 @@ def built(registry: Registry, tmp_path: Any, *more: str) -> Any:
 
 
 def scored(*scores: float | None, **options: Any) -> Any:
-    """The verdict when the attempts have these scores."""
-    made = BlindSolve(BlindSolveOptions(attempts=len(scores), **options))
+    """The verdict when the attempts have these scores; one must do unless the options say otherwise."""
+    made = BlindSolve(BlindSolveOptions(attempts=len(scores), **{"needed": 1, **options}))
     asked: list[Any] = []
 
     def attempts(task: Task, count: int, temperature: float) -> RolloutGroup:
@@ -63,7 +80,7 @@ def test_attempts_that_break_off_prove_nothing() -> None:
 
 
 def test_options_that_contradict_each_other_are_refused() -> None:
-    with pytest.raises(UserError, match="needed is 5, above the 4 attempts"):
+    with pytest.raises(UserError, match="needed is 5, above the 3 attempts"):
         BlindSolve(BlindSolveOptions(needed=5))
     with pytest.raises(UserError, match=r"set validators\.blind_solve\.policy too"):
         BlindSolve(BlindSolveOptions(settings={"weak": -9}))
@@ -106,3 +123,73 @@ def test_attempts_are_fresh_and_repeat_for_one_seed(registry: Registry) -> None:
         assert len({repr(trajectory.messages) for trajectory in attempts(TASK, 8, 0.0).trajectories}) == 1
     finally:
         runner.close()
+
+
+def test_a_misunderstanding_is_told_turn_by_turn() -> None:
+    task = shop_task(("Show me the lamps.", [("list_lamps", {})]), ("Buy two.", [("buy_item", {"item_id": "LX72", "amount": 2})]))
+    steps = [Step(Action("list_lamps"), "..."), Step(Action("buy_item", {"item_id": "LX71", "amount": 2}, 1), "...")]
+    told = side_by_side(task, make_trajectory("x", 0.0, steps=[*steps, Step(Action("lookup"), "", inner=True)]))
+    assert told == ('Turn 2: wanted buy_item(item_id="LX72", amount=2); made buy_item(item_id="LX71", amount=2).'), (
+        "turns that agree and calls inside of others are left out"
+    )
+    nothing = attrs.evolve(make_trajectory("x", 0.0), fault="no call\nin the text")
+    assert side_by_side(task, nothing) == (
+        'Turn 1: wanted list_lamps(); made nothing. Turn 2: wanted buy_item(item_id="LX72", amount=2); made nothing. '
+        "It ended with: no call in the text."
+    )
+    assert side_by_side(task, make_trajectory("x", 0.0, steps=[Step(action, "") for action in task.solution])).startswith("The same calls")
+    verdict = scored(0.0, 1.0, 0.0, needed=2)
+    assert verdict.detail.startswith("1 of 3 attempts solved it, 2 needed. Turn 1: wanted")
+
+
+class Reading(Teacher):
+    """A teacher that reads as the policy "scripted" or "tabular" does."""
+
+    def __init__(self, options: TeacherOptions, name: str, settings: dict[str, Any]) -> None:
+        super().__init__(options)
+        self.read_with = name, settings
+
+    def reader(self) -> tuple[str, dict[str, Any]]:
+        return self.read_with
+
+
+def test_the_teacher_reads_and_its_attempts_are_kept(registry: Registry, tmp_path: Path) -> None:
+    config = RUNS.config(registry)
+    runner, trainer = RolloutRunner(ROOM, RolloutLimits(20, 5.0, 1), Clock()), TabularTrainer(TabularTrainer.Options())
+    store = Store(tmp_path / "run.sqlite", create=True)
+    journal = LateJournal()
+    journal.open(StoreJournal(store, print))
+    chat: Any = None
+
+    def attempts(name: str, **settings: Any) -> Any:
+        teacher = Reading(TeacherOptions(), name, settings)
+        return RunServices(config, registry, runner, trainer, journal, chat, teacher).attempts("teacher", {})
+
+    try:
+        first = attempts("scripted")(TASK, 2, 1.0)
+        assert [trajectory.success for trajectory in first.trajectories] == [True, True]
+        (call,) = journal.calls()
+        assert (call.key, call.purpose) == (f"0/attempt/{TASK.id}", "attempt") and attempt_key(TASK) == call.key
+        weak = attempts("tabular", weak=-30, strong=-30)
+        assert weak(TASK, 2, 1.0) == first and len(journal.calls()) == 1, "a resumed run recalls what it paid for"
+        assert not any(trajectory.success for trajectory in weak(TASK, 3, 1.0).trajectories), "other attempts are asked for anew"
+        alone = attempts("")
+        alone(TASK, 2, 1.0)
+        assert len(journal.calls()) == 2, "the policy in training is not a teacher's call"
+    finally:
+        runner.close()
+        store.close()
+
+
+def test_without_a_teacher_the_run_does_not_begin(registry: Registry, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"this run has none: set synthesizer\.name='teacher'"):
+        built(registry, tmp_path, "validators.blind_solve.policy=teacher")
+    with pytest.raises(UserError, match="this run has none"):
+        CheckedServices(RUNS.config(registry), registry).attempts("teacher", {})
+
+
+def test_the_plan_counts_the_attempts() -> None:
+    plan: Any = SimpleNamespace(candidates=10)
+    assert BlindSolve(BlindSolveOptions()).estimate(plan) == ["attempts by a policy at candidates: at most 30"]
+    (line,) = BlindSolve(BlindSolveOptions(policy="teacher")).estimate(plan)
+    assert line.startswith("attempts by the teacher at candidates: at most 30")
