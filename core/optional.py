@@ -24,6 +24,17 @@ class HasMetrics(Protocol):
 
 
 @runtime_checkable
+class HasVisibleState(Protocol):
+    """An episode that can show its world, so that a reader of a task sees what its solution changes (`coevolve judge`)."""
+
+    def visible_state(self) -> Any:
+        """The world as JSON values: what a user would look at, without what is random or internal. It changes nothing.
+
+        The reader is shown how it differs between the start and the end, so a large world may return what was changed alone.
+        """
+
+
+@runtime_checkable
 class HasProvenance(Protocol):
     """An environment or a policy whose results depend on more than the settings (a benchmark's release, mode, scorer)."""
 
