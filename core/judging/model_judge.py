@@ -84,6 +84,9 @@ def judge_policy(registry: Any, model: str, base_url: str | None, api_key_env: s
         policy: Any = component(component.Options(**{name: value for name, value in given.items() if value is not None}))
     except ValueError as error:
         raise UserError(f"the judge's endpoint: {one_line(error, 200)}") from error
-    policy.check()
+    try:
+        policy.check()
+    except UserError as error:  # it names the policy's own settings, the user of this command has options
+        raise UserError(str(error).replace("policy.api_key_env = ''", "--api-key-env ''")) from error
     made: Policy = policy
     return made

@@ -106,7 +106,8 @@ def read_lines(file: Path) -> list[tuple[int, dict[str, Any]]]:
     try:
         texts = file.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot read {file}: {getattr(error, 'strerror', None) or 'it is not a text file'}") from error
+        why = getattr(error, "strerror", None) or "it is not a text file"
+        raise UserError(f"cannot read {file}: {why}; name a file of JSON lines") from error
     found = []
     for number, text in enumerate(texts, 1):
         if not text.strip():
