@@ -21,7 +21,7 @@ import attrs
 from attrs import define, field
 
 from .contracts import LoopState, Policy, Sampler, SignalDetector, Synthesizer, Trainer, Validator
-from .errors import InfrastructureFault
+from .errors import InfrastructureFault, UserError
 from .isolation.guard import Guard
 from .model import CandidateTask, Feedback, History, RolloutGroup, Sampling, Signal, Task, TaskPool, Verdict
 from .randomness import derive, generator
@@ -151,20 +151,35 @@ class Loop:
             signals = tuple(signal for detector in self.detectors for signal in detector.detect(self.recent, self.history))
         self.store.add_signals(iteration, signals)
         self.registry.notify("coevolve_signals_detected", iteration=iteration, signals=signals)
-        admitted = self.explore(iteration, signals) if self.synthesizer else []
+        admitted = self.explore(iteration, signals, self.pool, self.config.tasks_per_evolution) if self.synthesizer else []
         self.pool = self.pool.with_tasks(admitted)
         if admitted:
             self.store.add_pool(iteration, self.pool, admitted)
         self.recent = []
         return len(admitted)
 
-    def explore(self, iteration: int, signals: tuple[Signal, ...]) -> list[Task]:
-        """Ask the synthesizer for candidates until enough of them are admitted, or as many were tried as the budget allows.
+    def synthesize_first(self, seeds: Sequence[Task]) -> list[Task]:
+        """D_0 as the paper has it: tasks that the synthesizer makes in the worlds of `seeds`, through the same door, without signals.
+
+        The seeds themselves are not among them. UserError when not a single task is admitted.
+        """
+        wanted = self.config.initial_synthetic
+        admitted = self.explore(0, (), TaskPool(tuple(seeds)), wanted)
+        if not admitted:
+            raise UserError(
+                "no synthetic task was admitted to begin with: see the refusals with `coevolve show RUN`, and change the synthesizer or "
+                "the validators, or begin with the environment's own tasks (initial_synthetic = 0)"
+            )
+        if len(admitted) < wanted:
+            self.diagnose(0, f"the run begins with {len(admitted)} synthetic tasks; initial_synthetic asks for {wanted}")
+        return admitted
+
+    def explore(self, iteration: int, signals: tuple[Signal, ...], pool: TaskPool, wanted: int) -> list[Task]:
+        """Ask the synthesizer for candidates until `wanted` are admitted beside `pool`, or as many were tried as the budget allows.
 
         An exploration that breaks down in the environment or a service ends early: what was admitted so far stays, training goes on.
         """
-        wanted = self.config.tasks_per_evolution
-        feedback = Feedback(iteration, signals, tuple(self.recent), self.history, self.pool, wanted)
+        feedback = Feedback(iteration, signals, tuple(self.recent), self.history, pool, wanted)
         rng = generator(self.config.seed, "synthesizer", iteration)
         admitted: list[Task] = []
         tried = 0
@@ -175,7 +190,7 @@ class Loop:
             for candidate in islice(timed(found, self.clock, "synthesis"), wanted * self.config.candidates_per_task):
                 tried += 1
                 with self.clock.part("validation"):
-                    verdict = self.judge(candidate, self.pool.with_tasks(admitted))
+                    verdict = self.judge(candidate, pool.with_tasks(admitted))
                 self.store.add_verdict(iteration, candidate, verdict)
                 if verdict.accepted:
                     candidate = attrs.evolve(candidate, task=verdict.task or candidate.task)

@@ -252,8 +252,15 @@ class PlannedRun:
     """The policy, made and not used; `Trainer.setup` has accepted it."""
     processes: int = 1
     """Number of GPUs, each with a process of its own, that the user asks about beside one."""
+    initial: int = 0
+    """Tasks that the synthesizer makes before the first iteration; `candidates` counts those tried for them too."""
     here: bool = False
     """Whether the run is to be on this machine; otherwise the model's files may be elsewhere."""
+
+    @property
+    def syntheses(self) -> int:
+        """How often the synthesizer is asked: in each evolution, and for the initial tasks where it makes them."""
+        return self.evolutions + bool(self.initial)
 
 
 @runtime_checkable

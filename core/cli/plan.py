@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..environment_defaults import check_compose
 from ..errors import UserError
 from ..isolation.checked_environment import checked
 from ..isolation.guard import check_splits, splits_of, tasks_of
@@ -15,7 +14,7 @@ from ..optional import NOTE, HasEstimate, Installable, NeedsEnvironment, NeedsSe
 from ..record.teacher_calls import replayed
 from ..registry import Registry
 from ..rollouts.run_services import CheckedServices
-from ..run.build import RunSettings
+from ..run.build import RunSettings, check_synthesis
 from ..settings.config import Chosen, Config
 
 
@@ -27,8 +26,7 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
     """
     replayed(config)
     environment = registry.make("environment", config.environment)
-    if config.synthesizer:
-        check_compose(type(environment))
+    check_synthesis(config, type(environment))
     policy, trainer, *parts = (registry.make(kind, chosen) for kind, chosen in _chosen(config))
     for part in parts:
         if isinstance(part, NeedsServices):
@@ -38,7 +36,9 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
     run = RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, Path("runs"), planned=not here)
     trainer.setup(policy, run)
     missing = _missing(environment, config.tasks_timeout)
-    evolutions = max(0, config.steps - 1) // config.evolve_every if config.synthesizer else 0
+    evolves = config.synthesizer is not None and config.tasks_per_evolution > 0
+    evolutions = max(0, config.steps - 1) // config.evolve_every if evolves else 0
+    wanted = evolutions * config.tasks_per_evolution + config.initial_synthetic
     planned = PlannedRun(
         steps=config.steps,
         batch=config.batch,
@@ -46,9 +46,10 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
         max_concurrent_rollouts=config.max_concurrent_rollouts,
         evolutions=evolutions,
         wanted=config.tasks_per_evolution,
-        candidates=evolutions * config.tasks_per_evolution * config.candidates_per_task,
+        candidates=wanted * config.candidates_per_task,
         policy=policy,
         processes=processes,
+        initial=config.initial_synthetic,
         here=here,
     )
     asking = [part for part in (*parts, trainer) if isinstance(part, HasEstimate)]
@@ -91,7 +92,8 @@ def _counts(config: Config, environment: Any, ready: bool) -> Iterator[str]:
     yield f"rollouts: {config.steps * rows:,} ({config.steps} iterations x {config.batch} tasks x K {config.rollouts})"
     sizes = {split: len(tasks_of(environment, split, config.tasks_timeout)) for split in splits} if ready else {}
     initial = _some(config.initial_tasks, sizes.get(config.train_split))
-    yield f"initial tasks: {initial if initial is not None else f'all of {config.train_split}'}"
+    seeds = initial if initial is not None else f"all of {config.train_split}"
+    yield f"initial tasks: {f'{config.initial_synthetic}, made in the worlds of {seeds}' if config.initial_synthetic else seeds}"
     evaluated = _evaluated(config, sizes.get(config.evaluation.split))
     episodes = "all tasks of the split each time" if evaluated is None else f"{evaluated:,}"
     total = "" if evaluated is None else f": {config.steps * rows + evaluated:,}"
@@ -131,4 +133,5 @@ def _evolution(planned: PlannedRun) -> Iterator[str]:
         yield "evolutions: none, the pool stays as it is"
     else:
         tasks = planned.evolutions * planned.wanted
-        yield f"evolutions: {planned.evolutions}, at most {tasks:,} new tasks of {planned.candidates:,} candidates"
+        first = f", those of the initial {planned.initial} tasks included" if planned.initial else ""
+        yield f"evolutions: {planned.evolutions}, at most {tasks:,} new tasks of {planned.candidates:,} candidates{first}"

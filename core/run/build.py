@@ -48,8 +48,7 @@ def build(
     """
 
     replayed(config)
-    if config.synthesizer:
-        check_compose(registry.component("environment", config.environment.name))
+    check_synthesis(config, registry.component("environment", config.environment.name))
     with clock.part("start"):
         trainer = make_trainer(config, registry, folder, environment)
     limits = RolloutLimits.of(config, environment)
@@ -89,6 +88,17 @@ def build(
     )
 
 
+def check_synthesis(config: Config, environment: type[Any]) -> None:
+    """UserError where tasks are to be made and the configuration or the environment's class lacks what that needs."""
+    if config.synthesizer:
+        check_compose(environment)
+    elif config.initial_synthetic:
+        raise UserError(
+            f"initial_synthetic is {config.initial_synthetic}, and there is no synthesizer to make these tasks: set synthesizer.name, "
+            "or initial_synthetic=0; for a pool that stays as it begins set tasks_per_evolution=0"
+        )
+
+
 def make_trainer(config: Config, registry: Registry, folder: Path, environment: Environment) -> Any:
     """The configured trainer, set up to train the configured policy."""
     policy, trainer = (registry.make(kind, chosen) for kind, chosen in (("policy", config.policy), ("trainer", config.trainer)))
@@ -118,13 +128,18 @@ def open_journal(loop: Loop) -> None:
 
 
 def begin(loop: Loop) -> None:
-    """Fill D_0 with a seeded choice of the environment's train tasks, and evaluate the untrained policy."""
+    """Fill D_0, and evaluate the untrained policy.
+
+    D_0 is a seeded choice of the environment's train tasks, or what the synthesizer makes of these (`initial_synthetic`).
+    """
     config = loop.config
     tasks = list(tasks_of(loop.runner.environment, config.train_split, config.tasks_timeout))
     if not tasks:
         raise UserError(f"environment {config.environment.name!r} has no tasks in split {config.train_split!r}")
     if 0 < config.initial_tasks < len(tasks):
         tasks = generator(config.seed, "initial tasks").sample(tasks, config.initial_tasks)
+    if config.initial_synthetic:
+        tasks = loop.synthesize_first(tasks)
     loop.pool = TaskPool(tuple(tasks))
     loop.store.add_pool(0, loop.pool, tasks)
     loop.evaluate(0)

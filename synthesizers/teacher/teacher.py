@@ -37,7 +37,7 @@ class Teacher:
 
     def estimate(self, plan: PlannedRun) -> list[str]:
         """Upper bounds on the calls, tokens and cost of a run, as lines for its plan."""
-        return [f"teacher calls: {estimate(self.options, plan.evolutions)}"]
+        return [f"teacher calls: {estimate(self.options, plan.evolutions, plan.initial)}"]
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
         from .evolution import Evolution
