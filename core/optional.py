@@ -138,6 +138,8 @@ class ModelSettings:
     """"float32", "bfloat16", or "auto" for what suits the device."""
     device: str = "auto"
     """A torch device, or "auto" for the first GPU, else the CPU."""
+    cache_gb: float = 0.0
+    """GB that an engine with its own copy of the weights keeps for keys and values; 0: it samples from the live model, without a copy."""
 
 
 @runtime_checkable
