@@ -57,6 +57,9 @@ def judge(
         str | None, typer.Option("--api-key-env", metavar="VARIABLE", help="The variable that holds its key; OPENAI_API_KEY if not given.")
     ] = None,
     report: Annotated[bool, typer.Option("--report", help="What the verdicts so far say: shares, reasons, agreement.")] = False,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="NAME", help="Shares by what synthesizers note (goal, operator), not by origin.")
+    ] = None,
     diversity: Annotated[bool, typer.Option("--diversity", help="How various the tasks are, beside tasks of the benchmark.")] = False,
     beside: Annotated[
         str | None, typer.Option("--beside", metavar="SPLIT", help="The split that --diversity compares with; train if not given.")
@@ -81,6 +84,8 @@ def judge(
     reports = report or verdicts is not None
     count = sample if sample is not None else 0 if reports or source.is_file() else SAMPLE
     chosen = drawn(read, origin, count, seed)
+    if by is not None and not reports:
+        raise UserError("--by is of the report: give --report too")
     if export:
         from ..judging.sample import export as write_export
 
@@ -88,9 +93,9 @@ def judge(
         print(f"{len(chosen.tasks)} tasks in {export}")
     elif verdicts:
         _take(chosen, verdicts)
-        _report(chosen)
+        _report(chosen, by)
     elif report:
-        _report(chosen)
+        _report(chosen, by)
     elif diversity:
         _diversity(chosen, beside)
     elif ask:
@@ -169,11 +174,11 @@ def _take(sample: "Sample", file: Path) -> None:
     print(f"{len(found)} verdicts taken from {file}; all are kept in {sample.kept}")
 
 
-def _report(sample: "Sample") -> None:
+def _report(sample: "Sample", by: str | None = None) -> None:
     from ..judging.report import report
     from ..judging.verdicts import kept_verdicts
 
-    for line in report(sample.tasks, kept_verdicts(sample.kept, sample.whole)):
+    for line in report(sample.tasks, kept_verdicts(sample.kept, sample.whole), by):
         print(line)
 
 

@@ -20,7 +20,7 @@ def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
     """
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in sorted({*before, *after}):
-            yield from differences(before.get(key, _ABSENT), after.get(key, _ABSENT), f"{path}.{key}" if path else str(key))
+            yield from differences(before.get(key, _ABSENT), after.get(key, _ABSENT), _below(path, str(key)))
     elif isinstance(before, list) and isinstance(after, list):
         yield from _items(before, after, path)
     elif after is _ABSENT:
@@ -44,6 +44,11 @@ def _items(before: list[Any], after: list[Any], path: str) -> Iterator[str]:
     yield from (f"{path} + {one_line(text, LONG)}" for text in (new - old).elements())
     if old == new and before != after:
         yield f"{path} is in another order: {_text(after)}"
+
+
+def _below(path: str, key: str) -> str:
+    """The path of a key: folders, whose names end with a slash, are joined as such."""
+    return f"{path}{'' if not path or path.endswith('/') else '.'}{key}"
 
 
 def _whole(value: Any) -> str:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
+from ..errors import UserError, did_you_mean
 from ..model import Task
 from .rubric import GRADES, reasons
 from .sample import label_of
@@ -38,8 +39,14 @@ def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
     return None if by_chance == 1 else (agreed - by_chance) / (1 - by_chance)
 
 
-def report(tasks: Sequence[Task], verdicts: Sequence[TaskVerdict]) -> Iterator[str]:
-    """Lines for each judge, then one for each pair of judges. `verdicts` holds one of each judge on each task."""
+def report(tasks: Sequence[Task], verdicts: Sequence[TaskVerdict], by: str | None = None) -> Iterator[str]:
+    """Lines for each judge, then one for each pair of judges. `verdicts` holds one of each judge on each task.
+
+    Shares are by origin, or by what the synthesizer noted under `by`. UserError where it noted nothing of that name.
+    """
+    if by is not None and not any(by in task.origin.detail for task in tasks):
+        noted = {name for task in tasks for name in task.origin.detail}
+        raise UserError(f"no task notes {by!r} in its origin{did_you_mean(by, noted)}")
     ours = {task.id: task for task in tasks}
     judges = list(dict.fromkeys(verdict.judge for verdict in verdicts if verdict.task in ours))
     by_judge = {judge: {v.task: v for v in verdicts if v.judge == judge and v.task in ours} for judge in judges}
@@ -47,7 +54,7 @@ def report(tasks: Sequence[Task], verdicts: Sequence[TaskVerdict]) -> Iterator[s
         yield f"no verdict on these {len(tasks)} tasks yet"
     for judge, own in by_judge.items():
         yield f"judge {judge}: {len(own)} of {len(tasks)} tasks"
-        yield from _shares(ours, list(own.values()))
+        yield from _shares(ours, list(own.values()), by)
         yield ""
     for one, other in combinations(judges, 2):
         both = [task for task in by_judge[one] if task in by_judge[other]]
@@ -55,13 +62,13 @@ def report(tasks: Sequence[Task], verdicts: Sequence[TaskVerdict]) -> Iterator[s
         yield from _agreement(one, other, pairs)
 
 
-def _shares(tasks: dict[str, Task], verdicts: Sequence[TaskVerdict]) -> Iterator[str]:
-    origins = sorted({label_of(tasks[verdict.task]) for verdict in verdicts})
-    groups = {origin: [v for v in verdicts if label_of(tasks[v.task]) == origin] for origin in origins}
+def _shares(tasks: dict[str, Task], verdicts: Sequence[TaskVerdict], by: str | None) -> Iterator[str]:
+    origins = sorted({label_of(tasks[verdict.task], by) for verdict in verdicts})
+    groups = {origin: [v for v in verdicts if label_of(tasks[v.task], by) == origin] for origin in origins}
     if len(groups) > 1:
         groups["all"] = list(verdicts)
     width = max(6, *map(len, groups))
-    yield f"  {'origin':{width}}  tasks  {'good':>18}  {'usable':>18}  {'bad':>18}"
+    yield f"  {by or 'origin':{width}}  tasks  {'good':>18}  {'usable':>18}  {'bad':>18}"
     for origin, own in groups.items():
         cells = [_cell(sum(v.verdict == grade for v in own), len(own)) for grade in GRADES]
         yield f"  {origin:{width}}  {len(own):5}  {cells[0]:>18}  {cells[1]:>18}  {cells[2]:>18}"

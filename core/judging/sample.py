@@ -52,9 +52,12 @@ def digest_of(task: Task) -> str:
     return hashlib.sha256(to_json(task).encode()).hexdigest()[:12]
 
 
-def label_of(task: Task) -> str:
-    """Where the task came from: the kind of its origin."""
-    return task.origin.kind
+def label_of(task: Task, by: str | None = None) -> str:
+    """Where the task came from: the kind of its origin, or what its synthesizer noted under `by` (a goal, an operator)."""
+    if by is None:
+        return task.origin.kind
+    noted = task.origin.detail.get(by)
+    return "-" if noted is None else str(noted)
 
 
 def read_sample(source: Path, block: Sequence[str] = ()) -> Sample:

@@ -113,6 +113,8 @@ def test_two_judges_are_compared(shown: Shown, file: Path, tmp_path: Path, made:
     # 3 of 4 agree; by chance 2/4 * 1/4 + 2/4 * 3/4 = 0.5, so kappa is (0.75 - 0.5) / 0.5.
     assert "agreement of anna and bert: 3 of 4 tasks (0.75), Cohen's kappa 0.50" in text
     assert "all" in text and "operators" in text and "teacher" in text
+    by = shown(file, "--report", "--by", "operator")
+    assert "swap" in by and "teacher" not in by
 
 
 def test_diversity_stands_beside_as_many_tasks_of_the_benchmark(shown: Shown, file: Path) -> None:
@@ -191,6 +193,8 @@ def test_wrong_input_is_one_line_that_names_it(file: Path, tmp_path: Path, capfd
     assert "did you mean 'markdown'?" in wrong(capfd, file, "--format", "markdwn")
     assert "--ask and --report" in wrong(capfd, file, "--ask", "--report")
     assert "--base-url is of the model" in wrong(capfd, file, "--base-url", "http://127.0.0.1:1/v1")
+    assert "--by is of the report" in wrong(capfd, file, "--by", "goal")
+    assert "no task notes 'operatr' in its origin (did you mean 'operator'?)" in wrong(capfd, file, "--report", "--by", "operatr")
     assert "--beside names the split" in wrong(capfd, file, "--beside", "test")
     assert "has no split 'tst' (did you mean 'test'?)" in wrong(capfd, file, "--diversity", "--beside", "tst")
     assert "cannot write" in wrong(capfd, file, "--out", tmp_path / "no" / "where")
