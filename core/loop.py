@@ -24,12 +24,13 @@ from .contracts import LoopState, Policy, Sampler, SignalDetector, Synthesizer, 
 from .errors import InfrastructureFault, UserError
 from .isolation.guard import Guard
 from .model import CandidateTask, Feedback, History, RolloutGroup, Sampling, Signal, Task, TaskPool, Verdict
+from .optional import Repairs
 from .randomness import derive, generator
 from .record.checkpoints import seal
 from .record.store import WALL, Store
 from .record.teacher_calls import LateJournal
 from .record.timing import Clock, timed
-from .refusals import Reason, Refusal
+from .refusals import REPAIRABLE, Reason, Refusal
 from .registry import Registry
 from .rollouts.evaluation import evaluate
 from .rollouts.resting_tasks import active_tasks
@@ -189,15 +190,9 @@ class Loop:
         try:
             for candidate in islice(timed(found, self.clock, "synthesis"), wanted * self.config.candidates_per_task):
                 tried += 1
-                with self.clock.part("validation"):
-                    verdict = self.judge(candidate, pool.with_tasks(admitted))
-                self.store.add_verdict(iteration, candidate, verdict)
-                if verdict.accepted:
-                    candidate = attrs.evolve(candidate, task=verdict.task or candidate.task)
-                    admitted.append(candidate.task)
-                    self.registry.notify("coevolve_task_admitted", iteration=iteration, candidate=candidate)
-                else:
-                    self.registry.notify("coevolve_task_rejected", iteration=iteration, candidate=candidate, verdict=verdict)
+                verdict = self.settle(iteration, candidate, pool, admitted)
+                if (mended := self.mended(candidate, verdict)) is not None:
+                    self.settle(iteration, mended, pool, admitted)
                 if len(admitted) == wanted:
                     break
         except InfrastructureFault as fault:
@@ -206,6 +201,32 @@ class Loop:
             text = "the synthesizer found no candidate: the environment may lack what it needs, or its max_calls is too small"
             self.diagnose(iteration, text)
         return admitted
+
+    def settle(self, iteration: int, candidate: CandidateTask, pool: TaskPool, admitted: list[Task]) -> Verdict:
+        """Judge a candidate beside `pool` and `admitted`, store what became of it, and add its task to `admitted` where it is accepted."""
+        with self.clock.part("validation"):
+            verdict = self.judge(candidate, pool.with_tasks(admitted))
+        self.store.add_verdict(iteration, candidate, verdict)
+        if verdict.accepted:
+            candidate = attrs.evolve(candidate, task=verdict.task or candidate.task)
+            admitted.append(candidate.task)
+            self.registry.notify("coevolve_task_admitted", iteration=iteration, candidate=candidate)
+        else:
+            self.registry.notify("coevolve_task_rejected", iteration=iteration, candidate=candidate, verdict=verdict)
+        return verdict
+
+    def mended(self, candidate: CandidateTask, verdict: Verdict) -> CandidateTask | None:
+        """The candidate as the synthesizer words it anew; None where it does not, or where the refusal has nothing to do with wording."""
+        synthesizer = self.synthesizer
+        if verdict.accepted or candidate.refused is not None or verdict.reason not in REPAIRABLE or not isinstance(synthesizer, Repairs):
+            return None
+        rng = generator(self.config.seed, "repair", candidate.task.id)
+        try:
+            with self.clock.part("synthesis"):
+                return self.guard.run(lambda: synthesizer.repair(candidate, verdict, self.guard.environment, rng))
+        except InfrastructureFault as fault:
+            self.diagnose(candidate.task.origin.iteration, f"a refused candidate was not worded anew: {fault}")
+            return None
 
     def judge(self, candidate: CandidateTask, pool: TaskPool) -> Verdict:
         """Accepted only when every validator accepts; each judges the task as the one before it left it."""

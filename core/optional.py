@@ -3,6 +3,7 @@
 All are optional. Core detects them by method name; a component that lacks one still works.
 """
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -11,7 +12,7 @@ from attrs import frozen
 
 from .contracts import Environment, Policy
 from .errors import InfrastructureFault
-from .model import Action, RolloutGroup, Sampling, Task
+from .model import Action, CandidateTask, RolloutGroup, Sampling, Task, Verdict
 from .services import Services
 
 
@@ -230,6 +231,29 @@ class NeedsServices(Protocol):
 
     def bind_services(self, services: Services) -> None:
         """Called once, before the first use and before the run writes anything: raise UserError for what is missing."""
+
+
+TEACHER = "teacher"
+"""The name under which `Services.attempts` knows the model behind the run's synthesizer."""
+
+
+@runtime_checkable
+class HasReader(Protocol):
+    """A synthesizer whose teacher may attempt tasks, in a fresh conversation, as a reader who sees only the request."""
+
+    def reader(self) -> tuple[str, Mapping[str, Any]]:
+        """Name and options of the policy that attempts tasks as the teacher would; the name "" is the policy in training."""
+
+
+@runtime_checkable
+class Repairs(Protocol):
+    """A synthesizer that words a refused candidate anew. The loop asks once for each candidate whose wording was refused."""
+
+    def repair(self, candidate: CandidateTask, verdict: Verdict, environment: Environment, rng: random.Random) -> CandidateTask | None:
+        """The candidate with another request and the same solution, under another id; None where there is none.
+
+        `verdict` has one of the reasons in `refusals.REPAIRABLE`. The result is judged like any candidate.
+        """
 
 
 @frozen

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..contracts import Synthesizer
 from ..errors import UserError
 from ..isolation.checked_environment import checked
 from ..isolation.guard import check_splits, splits_of, tasks_of
@@ -28,9 +29,10 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
     environment = registry.make("environment", config.environment)
     check_synthesis(config, type(environment))
     policy, trainer, *parts = (registry.make(kind, chosen) for kind, chosen in _chosen(config))
+    services = CheckedServices(config, registry, next((part for part in parts if isinstance(part, Synthesizer)), None))
     for part in parts:
         if isinstance(part, NeedsServices):
-            part.bind_services(CheckedServices(config, registry))
+            part.bind_services(services)
     if isinstance(policy, NeedsEnvironment):
         policy.bind(environment)
     run = RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, Path("runs"), planned=not here)

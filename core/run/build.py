@@ -65,7 +65,7 @@ def build(
     synthesizer = registry.make("synthesizer", config.synthesizer) if config.synthesizer else None
     journal = LateJournal()
     chat = PolicyChat(trainer, config.environment.name, config.seed)
-    services = RunServices(config, registry, evaluator, trainer, journal, chat)
+    services = RunServices(config, registry, evaluator, trainer, journal, chat, synthesizer)
     for part in (synthesizer, *validators):
         if isinstance(part, NeedsServices):
             part.bind_services(services)

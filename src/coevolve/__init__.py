@@ -53,6 +53,7 @@ from coevolve.core.model import (
 )
 from coevolve.core.optional import (
     NOTE,
+    TEACHER,
     Checkable,
     Goal,
     HasAggregates,
@@ -61,6 +62,7 @@ from coevolve.core.optional import (
     HasGoals,
     HasMetrics,
     HasProvenance,
+    HasReader,
     HasUsage,
     HasVariants,
     HasVisibleState,
@@ -70,9 +72,10 @@ from coevolve.core.optional import (
     NeedsEnvironment,
     NeedsServices,
     PlannedRun,
+    Repairs,
     StreamsCompletions,
 )
-from coevolve.core.refusals import Reason, Refusal
+from coevolve.core.refusals import REPAIRABLE, Reason, Refusal
 from coevolve.core.replay import Replay, perform, play
 from coevolve.core.run.trained_run import TrainedRun, trained_run
 from coevolve.core.services import Attempts, Chat, Journal, Services
@@ -84,7 +87,9 @@ if typing.TYPE_CHECKING:
 
 __all__ = [
     "NOTE",
+    "REPAIRABLE",
     "SUCCESS",
+    "TEACHER",
     "Action",
     "Attempt",
     "Attempts",
@@ -108,6 +113,7 @@ __all__ = [
     "HasGoals",
     "HasMetrics",
     "HasProvenance",
+    "HasReader",
     "HasUsage",
     "HasVariants",
     "HasVisibleState",
@@ -130,6 +136,7 @@ __all__ = [
     "Policy",
     "Reason",
     "Refusal",
+    "Repairs",
     "Replay",
     "RolloutGroup",
     "RunInfo",

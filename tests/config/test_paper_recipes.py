@@ -30,10 +30,11 @@ def test_the_papers_numbers(recipe: str) -> None:
     assert found.trainer.options.lora_rank == 0
     assert found.synthesizer is not None and found.synthesizer.name == "teacher"
     assert (found.synthesizer.options.model, found.synthesizer.options.provider) == ("qwen3-max", "endpoint")
-    (door,) = found.validators
-    # AppWorld's scorer sees the end alone, so a lookup that it does not miss is no fault there.
-    assert (door.name, door.options.drop_all, door.options.grounding) == ("execution", benchmark == "bfcl", False)
-    assert door.options.all_parents
+    assert [chosen.name for chosen in found.validators] == ["request", "execution", "blind_solve"]
+    request, execution, blind = (chosen.options for chosen in found.validators)
+    # AppWorld's scorer sees the end alone, so a lookup that it does not miss is not a fault there.
+    assert (execution.drop_all, execution.all_parents) == (benchmark == "bfcl", True)
+    assert (request.grounding, blind.policy) == (True, "teacher")
 
 
 def test_appworld_is_trained_on_its_train_split_and_evaluated_on_test_normal() -> None:

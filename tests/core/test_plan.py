@@ -57,7 +57,7 @@ def test_counts_follow_the_settings(registry: Registry) -> None:
     found = made(registry, "desk", "synthesizer.name=none", "evaluation.every=0", "evaluation.final_tasks=0")
     assert line(found, "evolutions: none") and "evaluations: 3,200" in line(found, "environment episodes")
     assert line(made(registry, "desk", "steps=20"), "evolutions").startswith("evolutions: 1,")
-    tried = made(registry, "desk", 'validators.names=["execution","solvable"]', "validators.solvable.attempts=3")
+    tried = made(registry, "desk", 'validators.names=["execution","blind_solve"]', "validators.blind_solve.attempts=3")
     assert line(tried, "attempts by a policy") == "attempts by a policy at candidates: at most 1,920"
 
 
@@ -163,7 +163,7 @@ def test_bad_settings_are_found_without_a_model(registry: Registry) -> None:
     with pytest.raises(UserError, match=r"no split 'trian'"):
         made(registry, "desk", "train_split=trian")
     with pytest.raises(UserError, match=r"unknown policy 'nobody'"):
-        made(registry, "desk", 'validators.names=["solvable"]', "validators.solvable.policy=nobody")
+        made(registry, "desk", 'validators.names=["blind_solve"]', "validators.blind_solve.policy=nobody")
     with pytest.raises(UserError, match="schedule"):
         made(registry, "desk", "trainer.schedule=zigzag")
 
