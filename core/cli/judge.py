@@ -2,7 +2,7 @@
 
 import getpass
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -106,7 +106,7 @@ def judge(
         _show(chosen, format, out, tools)
 
 
-def _check(doing: dict[str, object], format: str, unused: dict[str, str | None], beside: str | None) -> None:
+def _check(doing: Mapping[str, object], format: str, unused: Mapping[str, str | None], beside: str | None) -> None:
     """UserError for options that do not fit together."""
     from ..judging.rendering import FORMATS
 

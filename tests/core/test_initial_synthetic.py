@@ -2,12 +2,14 @@
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import frozen
 
-from coevolve import Reason, Refusal, UserError, Validator, hookimpl
+from coevolve import CandidateTask, Environment, Reason, Refusal, Task, TaskPool, UserError, Verdict, hookimpl
 from coevolve.core.cli.plan import plan
 from coevolve.core.run.drive import resume
 
@@ -51,72 +53,60 @@ def test_a_run_with_synthetic_initial_tasks_is_resumed_bit_for_bit(runs: Any, tm
     assert one == other
 
 
-class Stopped(Exception):
-    pass
+@frozen
+class NoOptions:
+    """A validator of these tests has none."""
 
 
 class StopsAt:
-    """Stops a run in the middle of its first synthesis, once."""
+    """Offers the validator "stopping", which accepts all candidates and stops the run at the one of that number (0: never)."""
 
-    def __init__(self, count: int) -> None:
-        self.left = count
+    def __init__(self, number: int) -> None:
+        self.number = number
 
-    def plugin(self) -> object:
-        outer = self
+    @hookimpl
+    def coevolve_validators(self) -> list[type[Any]]:
+        left = iter(range(self.number - 1, -1_000, -1))
 
-        class Door:
+        class Stopping:
             name = "stopping"
+            Options = NoOptions
 
-            from attrs import make_class
-
-            Options = make_class("Options", [], frozen=True)
-
-            def __init__(self, options: Any) -> None:
+            def __init__(self, options: NoOptions) -> None:
                 pass
 
-            def validate(self, candidate: Any, environment: Any, pool: Any, held_out: Any) -> Any:
-                from coevolve import Verdict
-
-                outer.left -= 1
-                if outer.left == 0:
+            def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
+                if next(left) == 0:
                     raise KeyboardInterrupt
                 return Verdict(True, "accepted")
 
-        class Plugin:
-            @hookimpl
-            def coevolve_validators(self) -> list[type[Validator]]:
-                return [Door]
-
-        return Plugin()
+        return [Stopping]
 
 
 def test_a_run_that_was_stopped_while_its_first_tasks_were_made_begins_anew(runs: Any, tmp_path: Path) -> None:
     settings = ("steps=2", "initial_synthetic=6", 'validators.names=["execution", "stopping"]')
-    runs.run(tmp_path / "whole", *settings, plugins=[StopsAt(0).plugin()])
+    runs.run(tmp_path / "whole", *settings, plugins=[StopsAt(0)])
     with pytest.raises(KeyboardInterrupt):
-        runs.run(tmp_path / "run", *settings, plugins=[StopsAt(3).plugin()])
+        runs.run(tmp_path / "run", *settings, plugins=[StopsAt(3)])
     assert not tables(tmp_path / "run")["tasks"]
-    resume(runs.registry(StopsAt(0).plugin()), tmp_path / "run")
+    resume(runs.registry(StopsAt(0)), tmp_path / "run")
     assert tables(tmp_path / "run") == tables(tmp_path / "whole")
 
 
 class NothingPasses:
     name = "nothing"
+    Options = NoOptions
 
-    from attrs import make_class
-
-    Options = make_class("Options", [], frozen=True)
-
-    def __init__(self, options: Any) -> None:
+    def __init__(self, options: NoOptions) -> None:
         pass
 
-    def validate(self, candidate: Any, environment: Any, pool: Any, held_out: Any) -> Any:
+    def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
         return Refusal(Reason.HARMFUL).verdict
 
 
 class NothingPlugin:
     @hookimpl
-    def coevolve_validators(self) -> list[type[Validator]]:
+    def coevolve_validators(self) -> list[type[Any]]:
         return [NothingPasses]
 
 
