@@ -8,14 +8,13 @@ from attrs import frozen
 
 from ..contracts import Environment
 from ..environment_defaults import check_compose
-from ..errors import UserError
 from ..isolation.deadlines import TimeLimit
 from ..isolation.guard import Guard, check_splits, tasks_of
 from ..loop import Loop
 from ..model import TaskPool
 from ..optional import NeedsEnvironment, NeedsServices
-from ..randomness import generator
 from ..record.store import WALL
+from ..record.summary import OVERLAP, overlap
 from ..record.teacher_calls import LateJournal, StoreJournal, replayed
 from ..record.timing import Clock
 from ..registry import Registry
@@ -23,6 +22,7 @@ from ..rollouts.policy_chat import PolicyChat
 from ..rollouts.run_services import RunServices
 from ..rollouts.runner import RolloutLimits, RolloutRunner
 from ..settings.config import Config
+from .held_out import first_tasks
 from .ranks import DistributedRolloutRunner, Ranks
 
 
@@ -119,14 +119,11 @@ def open_journal(loop: Loop) -> None:
 
 def begin(loop: Loop) -> None:
     """Fill D_0 with a seeded choice of the environment's train tasks, and evaluate the untrained policy."""
-    config = loop.config
-    tasks = list(tasks_of(loop.runner.environment, config.train_split, config.tasks_timeout))
-    if not tasks:
-        raise UserError(f"environment {config.environment.name!r} has no tasks in split {config.train_split!r}")
-    if 0 < config.initial_tasks < len(tasks):
-        tasks = generator(config.seed, "initial tasks").sample(tasks, config.initial_tasks)
+    tasks = first_tasks(loop.config, loop.runner.environment)
     loop.pool = TaskPool(tuple(tasks))
     loop.store.add_pool(0, loop.pool, tasks)
+    if loop.overlap:
+        loop.store.add_numbers(0, {OVERLAP: float(loop.overlap)}, {})
     loop.evaluate(0)
 
 
@@ -135,6 +132,7 @@ def restore(loop: Loop, iteration: int) -> None:
     loop.iteration = iteration
     loop.pool = loop.store.pool()
     loop.history = loop.store.history()
+    loop.overlap = overlap(loop.store)
     loop.recent = list(loop.store.groups(after=loop.store.last_evolution()))
     seconds = loop.store.seconds(iteration)
     loop.clock.carry(seconds, seconds.pop(WALL, 0.0))

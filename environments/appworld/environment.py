@@ -176,6 +176,11 @@ class AppWorld:
         ]
         return {"scenario_goal_completion": sum(done) / len(done), "scenarios": float(len(whole))} if done else {}
 
+    @classmethod
+    def answer_budget(cls, options: AppWorldOptions) -> int:
+        """Tokens for a block of code, and some reasoning before it."""
+        return 1024
+
     def provenance(self) -> Mapping[str, Any]:
         """What a result must be reported with: results that differ in any of these are not comparable."""
         given = self.options
@@ -189,6 +194,7 @@ class AppWorld:
             "wall_seconds": given.wall_seconds,
             "output_limit": given.output_limit,
             "scorer": SCORER,
+            "tasks": {split: len(task_ids(self.root, split)) for split in self.splits()},
         }
 
     def leaderboard(self, folder: Path, name: str, roll: Roll) -> Sequence[str]:
