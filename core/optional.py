@@ -82,6 +82,17 @@ class HasVariants(Protocol):
         """
 
 
+@runtime_checkable
+class FindsCopies(Protocol):
+    """An environment that knows more of held-out tasks without a known solution than their requests."""
+
+    def copied(self, task: Task, held_out: Sequence[Task]) -> str | None:
+        """The id of a task of `held_out` that `task` is in other words, or with other values; None where there is none.
+
+        None of `held_out` has a known solution; those that have one are compared by their keys.
+        """
+
+
 NOTE = "note: "
 """Begins a line of `Installable.doctor` about the data itself, which no set-up can mend."""
 
