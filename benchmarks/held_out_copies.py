@@ -82,10 +82,12 @@ def main() -> None:
     print(f"{time.perf_counter() - began:.0f} s")
 
 
-def compared(index: TaskIndex, environment: AppWorld, task: Task) -> Verdict:
+def compared(index: TaskIndex, environment: AppWorld, task: Task, known: bool) -> Verdict:
     """The verdict of the comparison with the held-out tasks alone."""
     if same := index.same_text(text_of(task.query), ExecutionOptions().similarity) or index.same_scenario(task):
         return Verdict(False, "held out", same)
+    if not known:
+        return Verdict(True, "accepted")
     keys = environment.keys(task)
     same = index.same_family(keys) or index.same_actions(keys) or index.same_end(keys)
     return Verdict(same is None, "accepted" if same is None else "held out", same or "")
@@ -106,7 +108,10 @@ def judge(environment: AppWorld, original: Path, given: argparse.Namespace) -> N
         task = copy_of(environment, original, start, entry, name) if kind == "copies" else other_of(environment, start, entry, name)
         if task is None:
             raise SystemExit(f"cannot be composed: {entry['query']}")
-        verdict = door.validate(CandidateTask(task), environment, pool, held_out) if given.whole else compared(index, environment, task)
+        if given.whole:
+            verdict = door.validate(CandidateTask(task), environment, pool, held_out)
+        else:
+            verdict = compared(index, environment, task, given.known)
         verdicts[kind][verdict.reason] += 1
         if given.show or (verdict.accepted and kind == "copies") or (not verdict.accepted and kind == "others"):
             print(f"{kind}: {verdict.reason} ({verdict.detail}): {entry['query']}", flush=True)

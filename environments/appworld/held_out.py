@@ -18,8 +18,8 @@ from attrs import frozen
 from .synonyms import content, likeness
 
 SAME, ALIKE, OTHER = 0.15, 0.4, 0.75
-"""Likeness of two requests from which a task is a copy: where the solutions agree in all that is known, where they agree in what they
-change, and where they do not."""
+"""Likeness of two requests from which a task is a copy: a question whose solution agrees in all that is known, a task whose solution
+changes only what the other one's changes, any other task. A task that changes something and agrees in all that is known is always one."""
 ASIDE = ("supervisor", "api_docs", "admin")
 """Apps that are not counted among a solution's."""
 _MODEL = re.compile(r"\b[a-z_]+\.[A-Z]\w*")
@@ -58,18 +58,27 @@ class KnownTask:
     asked: bool
     apps: int
     apis: int
+    mentioned: frozenset[str]
+    """Apps that its request names."""
 
     def fits(self, effect: Effect) -> bool:
-        """Whether `effect` changes nothing but what the evaluation names, and gives an answer where one is asked for."""
+        """Whether `effect` changes nothing but what the evaluation names, gives an answer where one is asked for, and used the apps that
+        the request names."""
         changes = frozenset(effect.fields)
         named = frozenset().union(*effect.fields.values()) | changes
-        return effect.asked == self.asked and named <= self.named and bool(changes) == any(_MODEL.fullmatch(name) for name in self.named)
+        changes_something = any(_MODEL.fullmatch(name) for name in self.named)
+        alike = effect.asked == self.asked and bool(changes) == changes_something
+        return alike and named <= self.named and self.mentioned <= effect.apps
 
     def threshold(self, effect: Effect) -> float:
         """The likeness of the requests from which a task with this effect is a copy."""
         if not self.fits(effect):
             return OTHER
-        return SAME if len(effect.apps) == self.apps and len(effect.calls) == self.apis else ALIKE
+        differ = abs(len(effect.calls) - self.apis)
+        # An agent may leave out a lookup before it changes something.
+        if len(effect.apps) != self.apps or differ > (1 if effect.fields else 0):
+            return ALIKE
+        return 0.0 if effect.fields else SAME
 
 
 def copied(root: Path, apps: Sequence[str], query: str, effect: Effect, held_out: Sequence[str]) -> Iterator[tuple[str, float]]:
@@ -95,4 +104,5 @@ def known_task(root: Path, task_id: str, apps: tuple[str, ...]) -> KnownTask | N
     except (OSError, ValueError, LookupError, TypeError):
         return None
     named = frozenset(_MODEL.findall(tests)) | frozenset(name for text in (evaluation, private) for name in _QUOTED.findall(text))
-    return KnownTask(content(query, apps), named, asked, counts.get("num_apps", 0), counts.get("num_apis", 0))
+    mentioned = frozenset(app for app in apps if app != "phone" and app.replace("_", " ") in query.lower())
+    return KnownTask(content(query, apps), named, asked, counts.get("num_apps", 0), counts.get("num_apis", 0), mentioned)
