@@ -19,7 +19,9 @@ from .synonyms import content, likeness
 
 SAME, ALIKE, OTHER = 0.15, 0.4, 0.75
 """Likeness of two requests from which a task is a copy: a question whose solution agrees in all that is known, a task whose solution
-changes only what the other one's changes, any other task. A task that changes something and agrees in all that is known is always one."""
+agrees in part, any other task. A task that changes something and agrees in all that is known is always one."""
+PARTLY = 0.6
+"""Agreement of the changed models from which solutions agree in part."""
 ASIDE = ("supervisor", "api_docs", "admin")
 """Apps that are not counted among a solution's."""
 _MODEL = re.compile(r"\b[a-z_]+\.[A-Z]\w*")
@@ -53,30 +55,37 @@ class KnownTask:
 
     words: frozenset[str]
     """The content of its request."""
-    named: frozenset[str]
-    """The models and fields that its evaluation names."""
+    models: frozenset[str]
+    """The models that its evaluation says are changed."""
+    fields: frozenset[str]
+    """Names in its evaluation, among them the changed fields."""
     asked: bool
     apps: int
     apis: int
     mentioned: frozenset[str]
     """Apps that its request names."""
 
-    def fits(self, effect: Effect) -> bool:
-        """Whether `effect` changes nothing but what the evaluation names, gives an answer where one is asked for, and used the apps that
-        the request names."""
-        changes = frozenset(effect.fields)
-        named = frozenset().union(*effect.fields.values()) | changes
-        changes_something = any(_MODEL.fullmatch(name) for name in self.named)
-        alike = effect.asked == self.asked and bool(changes) == changes_something
-        return alike and named <= self.named and self.mentioned <= effect.apps
+    def agreement(self, effect: Effect) -> float:
+        """How far `effect` agrees with what the evaluation says: the share of the changed models that both change, in [0, 1].
+
+        0 where only one of them answers or changes something, where the request names an app that was not used, and where a changed
+        model's fields are none that the evaluation names.
+        """
+        changed = frozenset(effect.fields)
+        if effect.asked != self.asked or not self.mentioned <= effect.apps or bool(changed) != bool(self.models):
+            return 0.0
+        if any(fields and not fields & self.fields for model, fields in effect.fields.items() if model in self.models):
+            return 0.0
+        return len(changed & self.models) / len(changed | self.models) if changed else 1.0
 
     def threshold(self, effect: Effect) -> float:
         """The likeness of the requests from which a task with this effect is a copy."""
-        if not self.fits(effect):
+        agreement = self.agreement(effect)
+        if agreement < PARTLY:
             return OTHER
-        differ = abs(len(effect.calls) - self.apis)
         # An agent may leave out a lookup before it changes something.
-        if len(effect.apps) != self.apps or differ > (1 if effect.fields else 0):
+        near = len(effect.apps) == self.apps and abs(len(effect.calls) - self.apis) <= (1 if effect.fields else 0)
+        if agreement < 1.0 or not near:
             return ALIKE
         return 0.0 if effect.fields else SAME
 
@@ -103,6 +112,7 @@ def known_task(root: Path, task_id: str, apps: tuple[str, ...]) -> KnownTask | N
         private, tests = ((truth / f"{name}.json").read_text(encoding="utf-8") for name in ("private_data", "test_data"))
     except (OSError, ValueError, LookupError, TypeError):
         return None
-    named = frozenset(_MODEL.findall(tests)) | frozenset(name for text in (evaluation, private) for name in _QUOTED.findall(text))
+    models = frozenset(_MODEL.findall(tests)) or frozenset(filter(_MODEL.fullmatch, _QUOTED.findall(f"{evaluation} {private}")))
+    fields = frozenset(_QUOTED.findall(f"{evaluation} {private}"))
     mentioned = frozenset(app for app in apps if app != "phone" and app.replace("_", " ") in query.lower())
-    return KnownTask(content(query, apps), named, asked, counts.get("num_apps", 0), counts.get("num_apis", 0), mentioned)
+    return KnownTask(content(query, apps), models, fields, asked, counts.get("num_apps", 0), counts.get("num_apis", 0), mentioned)

@@ -35,6 +35,9 @@ RENAME = effect(False, {"simple_note.Note": {"title"}}, "simple_note.login", "si
 FOUND = ("phone.login", "phone.search_contacts", "venmo.login")
 SUM = effect(True, {}, *FOUND, "venmo.show_transactions")
 PAY = effect(False, {"venmo.Transaction": set()}, *FOUND, "venmo.create_transaction")
+BOTH = effect(
+    False, {"venmo.Transaction": set(), "simple_note.Note": {"content"}}, *FOUND, "venmo.create_transaction", "simple_note.update_note"
+)
 ASK = effect(False, {"venmo.PaymentRequest": set()}, *FOUND, "venmo.create_payment_request")
 
 
@@ -57,6 +60,7 @@ def root(tmp_path: Path) -> Path:
     [
         ("The Haiku Drafts should always be the first that I see.", PIN, "pin_1"),
         ("Rename my note Book Ideas to Novels.", RENAME, None),
+        ("Send my sister 3 dollars and note it down.", BOTH, None),
         ("Pin my note Camping List so that I find it at once.", RENAME, "pin_1"),
         ("What do the payments from my roommate on Venmo since the first of May come to?", SUM, "sum_1"),
         ("What is the note on the newest payment in Venmo?", effect(True, {}, "venmo.login", "venmo.show_transactions"), None),

@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
+from coevolve import hookimpl
 from coevolve.core.cli import evaluate as evaluation
 from coevolve.core.cli.main import main
+from coevolve.core.registry import load_plugins
+from coevolve.core.run.drive import start
+from coevolve.core.settings.config import load_config
 
 Read = pytest.CaptureFixture[str]
 
@@ -99,3 +103,18 @@ def test_answers_cut_by_their_length_are_counted(capfd: Read, call: Callable[...
     assert json.loads(capfd.readouterr().out)["cut"] == 0
     assert call("eval", "--config", "fast.toml", "--tasks", "2", "--json") == 0
     assert json.loads(capfd.readouterr().out)["cut"] == 0, "a policy without tokens cannot tell"
+
+
+def test_a_runs_evaluations_say_how_many_answers_were_cut(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    class Listener:
+        @hookimpl
+        def coevolve_diagnosed(self, text: str) -> None:
+            said.append(text)
+
+    registry = load_plugins(block=["coevolve.plugins.reporters.*"], extra=[Listener()])
+    small = ["steps=0", "max_new_tokens=3", "evaluation.final_tasks=3", 'evaluation.modes=["greedy"]', "synthesizer.name=none"]
+    summary = start(load_config(registry, sets=[*small, "signals.names=[]", "validators.names=[]"]), registry, tmp_path / "run")
+    assert "3 of 3 rollouts on test (greedy) had an answer cut at 3 tokens: see max_new_tokens" in said
+    assert (summary["provenance"]["max_new_tokens"], summary["provenance"]["split"]) == (3, "test")
