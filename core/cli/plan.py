@@ -17,7 +17,7 @@ from ..record.teacher_calls import replayed
 from ..registry import Registry
 from ..rollouts.run_services import CheckedServices
 from ..run.build import RunSettings
-from ..run.held_out import check_first_tasks
+from ..run.held_out import check_first_tasks, unsolved_text
 from ..settings.config import Chosen, Config
 
 
@@ -92,8 +92,12 @@ def _counts(config: Config, registry: Registry, environment: Any, ready: bool) -
     rows = config.batch * config.rollouts
     yield f"rollouts: {config.steps * rows:,} ({config.steps} iterations x {config.batch} tasks x K {config.rollouts})"
     sizes = {split: len(tasks_of(environment, split, config.tasks_timeout)) for split in splits} if ready else {}
-    if ready and (count := check_first_tasks(config, registry, environment, tasks_of(environment, splits[1], config.tasks_timeout))):
-        yield overlap_text(count, splits[1])
+    if ready:
+        held_out = tasks_of(environment, splits[1], config.tasks_timeout)
+        if count := check_first_tasks(config, registry, environment, held_out):
+            yield overlap_text(count, splits[1])
+        if config.synthesizer and (text := unsolved_text(held_out, splits[1])):
+            yield text
     initial = _some(config.initial_tasks, sizes.get(config.train_split))
     yield f"initial tasks: {initial if initial is not None else f'all of {config.train_split}'}"
     evaluated = _evaluated(config, sizes.get(config.evaluation.split))

@@ -22,7 +22,7 @@ from ..rollouts.policy_chat import PolicyChat
 from ..rollouts.run_services import RunServices
 from ..rollouts.runner import RolloutLimits, RolloutRunner
 from ..settings.config import Config
-from .held_out import first_tasks
+from .held_out import first_tasks, unsolved_text
 from .ranks import DistributedRolloutRunner, Ranks
 
 
@@ -124,6 +124,8 @@ def begin(loop: Loop) -> None:
     loop.store.add_pool(0, loop.pool, tasks)
     if loop.overlap:
         loop.store.add_numbers(0, {OVERLAP: float(loop.overlap)}, {})
+    if loop.synthesizer and (text := unsolved_text(loop.held_out, loop.config.evaluation.split)):
+        loop.diagnose(0, text)
     loop.evaluate(0)
 
 

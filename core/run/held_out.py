@@ -47,6 +47,15 @@ def check_first_tasks(config: Config, registry: Registry, environment: Environme
     return len(found)
 
 
+def unsolved_text(held_out: Sequence[Task], split: str) -> str | None:
+    """How the door protects held-out tasks without a known solution, in words; None where there are none."""
+    count = sum(not task.solution for task in held_out)
+    if not count:
+        return None
+    how = "candidates are compared with their requests, and with what else the environment knows of them"
+    return f"{count} of the {len(held_out)} held-out tasks of split {split} have no known solution: {how}"
+
+
 def _same(first: Sequence[Task], own: Sequence[Mapping[str, str]], theirs: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """In what respect each first task equals a held-out one, by its id; those that equal none are left out."""
     known = {kind: {marks[kind] for marks in theirs if kind in marks} for kind in (*MARKS, *KEYS)}

@@ -128,6 +128,33 @@ def test_keys_that_cannot_be_computed_do_not_keep_a_run_from_starting(tmp_path: 
     assert SmallRuns(Plugin(), sets=("environment.name=broken", "synthesizer.name=none")).run(tmp_path / "run")["overlap"] == ""
 
 
+def test_held_out_tasks_without_a_known_solution_are_counted(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    class Shipped(Stockroom):
+        name = "shipped"
+
+        def tasks(self, split: str) -> Any:
+            own = [attrs.evolve(task, environment=self.name) for task in super().tasks(split)]
+            return [attrs.evolve(task, solution=()) for task in own[:3]] + own[3:] if split == "test" else own
+
+    class Plugin:
+        @hookimpl
+        def coevolve_environments(self) -> list[type[Any]]:
+            return [Shipped]
+
+        @hookimpl
+        def coevolve_diagnosed(self, text: str) -> None:
+            said.append(text)
+
+    runs = SmallRuns(Plugin(), sets=("environment.name=shipped", "synthesizer.name=random"))
+    registry = runs.registry()
+    (line,) = [line for line in plan(runs.config(registry), registry) if "no known solution" in line]
+    assert line.startswith("3 of the ") and "held-out tasks of split test" in line
+    runs.run(tmp_path / "run")
+    assert said.count(line) == 1
+
+
 def text_of(table: Any) -> str:
     console = Console(record=True, width=300)
     console.print(table)
