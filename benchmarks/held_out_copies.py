@@ -1,6 +1,6 @@
 """How many copies of held-out AppWorld tasks the door admits when the data lacks their solutions, as the benchmark's data does.
 
-    python benchmarks/held_out_copies.py [--show] [--known] [--whole] [--held-out test_normal test_challenge dev]
+    python benchmarks/held_out_copies.py [--show] [--known] [--whole] [--only copies] [--held-out test_normal test_challenge dev]
 
 The tiny world is copied without the solutions of the held-out splits; what the benchmark ships for them stays. data/held_out_copies.json
 holds copies of held-out tasks (in other words, with other values, both), each solved by the code of the task that it copies and made from a
@@ -67,6 +67,7 @@ def main() -> None:
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--known", action="store_true")
+    parser.add_argument("--only", choices=["copies", "others"])
     parser.add_argument("--held-out", nargs="+", default=["test_normal", "test_challenge", "dev"])
     given = parser.parse_args()
     AppWorld.setup(data="tiny")
@@ -101,13 +102,14 @@ def judge(environment: AppWorld, original: Path, given: argparse.Namespace) -> N
     index.update(held_out)
     data = json.loads(DATA.read_text(encoding="utf-8"))
     known = {task.id for task in held_out}
-    listed = [("copies", entry) for entry in data["copies"] if entry["of"] in known] + [("others", entry) for entry in data["others"]]
+    both = [("copies", entry) for entry in data["copies"] if entry["of"] in known] + [("others", entry) for entry in data["others"]]
+    listed = [(kind, entry) for kind, entry in both if given.only in (None, kind)]
     verdicts: dict[str, Counter[str]] = {"copies": Counter(), "others": Counter()}
     for number, (kind, entry) in enumerate(listed):
         start, name = train[entry["start"]], f"{kind}:{number}"
         task = copy_of(environment, original, start, entry, name) if kind == "copies" else other_of(environment, start, entry, name)
         if task is None:
-            raise SystemExit(f"cannot be composed: {entry['query']}")
+            raise SystemExit(f"{entry['query']} cannot be composed")
         if given.whole:
             verdict = door.validate(CandidateTask(task), environment, pool, held_out)
         else:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from coevolve import Action, CandidateTask, Step, Task, TaskPool
 from coevolve.environments.appworld.data_checks import GROUND_TRUTH
@@ -22,6 +23,18 @@ HELD_OUT: dict[str, tuple[str, Any, dict[str, Any], int, int]] = {
     "pin_1": ("Pin my note Book Ideas so that I find it at once.", None, {"simple_note.Note": {"updated": {"2": {"pinned": True}}}}, 1, 6),
     "sum_1": ("How many dollars has my sister sent me on Venmo this month, in total?", 45.75, {}, 2, 7),
     "pay_1": ("Send $3 to my sister on Venmo.", None, {"venmo.Transaction": {"added": [{"amount": 3}]}}, 2, 7),
+    "accept_1": (
+        "My roommate has asked me for money on Venmo. Approve that request.",
+        None,
+        {
+            "venmo.PaymentRequest": {"updated": {"1": {"approved_at": None}}},
+            "venmo.Transaction": {"added": [{"amount": 3}]},
+            "venmo.Notification": {"added": [{"user_id": 2}]},
+            "venmo.User": {"updated": {"1": {"venmo_balance": 3}}},
+        },
+        2,
+        8,
+    ),
 }
 """Request, answer, changes, and the numbers of apps and APIs."""
 
@@ -32,12 +45,16 @@ def effect(asked: bool, fields: dict[str, set[str]], *calls: str) -> Effect:
 
 PIN = effect(False, {"simple_note.Note": {"pinned"}}, "simple_note.login", "simple_note.search_notes", "simple_note.update_note")
 RENAME = effect(False, {"simple_note.Note": {"title"}}, "simple_note.login", "simple_note.search_notes", "simple_note.update_note")
+WRITE = evolve(PIN, fields={"simple_note.Note": frozenset()}, kinds={"simple_note.Note": frozenset({"added"})})
 FOUND = ("phone.login", "phone.search_contacts", "venmo.login")
 SUM = effect(True, {}, *FOUND, "venmo.show_transactions")
 PAY = effect(False, {"venmo.Transaction": set()}, *FOUND, "venmo.create_transaction")
 BOTH = effect(
     False, {"venmo.Transaction": set(), "simple_note.Note": {"content"}}, *FOUND, "venmo.create_transaction", "simple_note.update_note"
 )
+PAID: dict[str, set[str]] = {"venmo.Transaction": set(), "venmo.Notification": set(), "venmo.User": {"venmo_balance"}}
+LEND = effect(False, PAID, *FOUND, "venmo.create_transaction")
+ACCEPT = effect(False, {**PAID, "venmo.PaymentRequest": {"approved_at"}}, "venmo.login", "venmo.approve_payment_request")
 ASK = effect(False, {"venmo.PaymentRequest": set()}, *FOUND, "venmo.create_payment_request")
 
 
@@ -61,11 +78,14 @@ def root(tmp_path: Path) -> Path:
         ("The Haiku Drafts should always be the first that I see.", PIN, "pin_1"),
         ("Rename my note Book Ideas to Novels.", RENAME, None),
         ("Send my sister 3 dollars and note it down.", BOTH, None),
+        ("Write a note 'Paint' that says 'sage'.", WRITE, None),
         ("Pin my note Camping List so that I find it at once.", RENAME, "pin_1"),
         ("What do the payments from my roommate on Venmo since the first of May come to?", SUM, "sum_1"),
         ("What is the note on the newest payment in Venmo?", effect(True, {}, "venmo.login", "venmo.show_transactions"), None),
         ("How many songs are in my library?", effect(True, {}, "spotify.login", "spotify.show_song_library"), None),
         ("Give Elena the 12.50 that I owe her for lunch.", PAY, "pay_1"),
+        ("Pay my roommate 31.50 dollars on Venmo. Write 'Groceries' as the note.", LEND, None),
+        ("Accept what my coworker asked for on Venmo and nothing else.", ACCEPT, "accept_1"),
         ("Ask my coworker for $14 for the pizza.", ASK, None),
     ],
 )
