@@ -28,6 +28,7 @@ from .optional import Repairs
 from .randomness import derive, generator
 from .record.checkpoints import seal
 from .record.store import WALL, Store
+from .record.summary import overlap_text
 from .record.teacher_calls import LateJournal
 from .record.timing import Clock, timed
 from .refusals import REPAIRABLE, Reason, Refusal
@@ -74,6 +75,8 @@ class Loop:
     pool: TaskPool
     iteration: int = 0
     history: History = field(factory=History)
+    overlap: int = 0
+    """How many of the first tasks are held-out tasks too; each evaluation says so."""
     recent: list[RolloutGroup] = field(factory=list)
     """Rollout groups since the last evolution."""
     on_first_rollout: Callable[[], None] = lambda: None
@@ -258,8 +261,12 @@ class Loop:
                 report = evaluate(self.evaluator, self.trainer.policy(), self.held_out, mode, config, count=count)
             results[mode] = report.success
             self.store.add_evaluation(iteration, settings.split, mode, report.success, report.tasks, report.faults)
+            if text := report.cut_short():
+                self.diagnose(iteration, text)
             if iteration in (0, config.steps) and (text := report.suspicious()):
                 self.diagnose(iteration, text)
+        if self.overlap:
+            self.diagnose(iteration, overlap_text(self.overlap, settings.split))
         self.registry.notify("coevolve_evaluated", iteration=iteration, results=results)
 
     def commit(self, iteration: int, folder: Path) -> None:

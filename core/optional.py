@@ -51,6 +51,15 @@ class HasAggregates(Protocol):
         """Figures by name over the rollouts of a whole evaluation, printed beside the means; empty where the tasks do not allow any."""
 
 
+@runtime_checkable
+class HasAnswerBudget(Protocol):
+    """A class of environments that knows how long an answer has to be: settings without `max_new_tokens` take this number."""
+
+    @classmethod
+    def answer_budget(cls, options: Any) -> int:
+        """Tokens that one answer may need in an environment with these options."""
+
+
 @frozen
 class Goal:
     """What a user could want in one world: the request, and calls that fulfil it there."""
@@ -85,6 +94,17 @@ class HasVariants(Protocol):
         """
 
 
+@runtime_checkable
+class FindsCopies(Protocol):
+    """An environment that knows more of held-out tasks without a known solution than their requests."""
+
+    def copied(self, task: Task, held_out: Sequence[Task]) -> str | None:
+        """The id of a task of `held_out` that `task` is in other words, or with other values; None where there is none.
+
+        None of `held_out` has a known solution; those that have one are compared by their keys.
+        """
+
+
 NOTE = "note: "
 """Begins a line of `Installable.doctor` about the data itself, which no set-up can mend."""
 
@@ -104,6 +124,14 @@ class Installable(Protocol):
         Where it is not `thorough`, look only at what can be seen at once: `coevolve env list` and plans ask so. `coevolve env doctor`
         asks for the thorough examination, which may take minutes.
         """
+
+
+@runtime_checkable
+class CountsCutAnswers(Protocol):
+    """A conversation that knows which of its answers did not end by themselves. Evaluations report their number."""
+
+    cut: int
+    """Answers so far that ended at the limit of tokens."""
 
 
 @runtime_checkable

@@ -12,10 +12,12 @@ from ..errors import UserError
 from ..isolation.checked_environment import checked
 from ..isolation.guard import check_splits, splits_of, tasks_of
 from ..optional import NOTE, HasEstimate, Installable, NeedsEnvironment, NeedsServices, PlannedRun
+from ..record.summary import overlap_text
 from ..record.teacher_calls import replayed
 from ..registry import Registry
 from ..rollouts.run_services import CheckedServices
 from ..run.build import RunSettings, check_synthesis
+from ..run.held_out import check_first_tasks, unsolved_text
 from ..settings.config import Chosen, Config
 
 
@@ -57,7 +59,7 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
     asking = [part for part in (*parts, trainer) if isinstance(part, HasEstimate)]
     return [
         f"environment {config.environment.name}: {'; '.join(missing) or 'ready'}",
-        *_counts(config, checked(environment, (config.train_split, config.evaluation.split)), not missing),
+        *_counts(config, registry, checked(environment, (config.train_split, config.evaluation.split)), not missing),
         *_evolution(planned),
         *(line for part in asking for line in part.estimate(planned)),
         *([] if any(isinstance(part, NeedsServices) for part in parts) else ["teacher calls: none (no part asks a teacher)"]),
@@ -87,12 +89,18 @@ def _chosen(config: Config) -> Iterator[tuple[str, Chosen]]:
     yield from (("validator", chosen) for chosen in config.validators)
 
 
-def _counts(config: Config, environment: Any, ready: bool) -> Iterator[str]:
+def _counts(config: Config, registry: Registry, environment: Any, ready: bool) -> Iterator[str]:
     splits = (config.train_split, config.evaluation.split)
     _check_splits(environment, splits, ready, config.tasks_timeout)
     rows = config.batch * config.rollouts
     yield f"rollouts: {config.steps * rows:,} ({config.steps} iterations x {config.batch} tasks x K {config.rollouts})"
     sizes = {split: len(tasks_of(environment, split, config.tasks_timeout)) for split in splits} if ready else {}
+    if ready:
+        held_out = tasks_of(environment, splits[1], config.tasks_timeout)
+        if count := check_first_tasks(config, registry, environment, held_out):
+            yield overlap_text(count, splits[1])
+        if config.synthesizer and (text := unsolved_text(held_out, splits[1])):
+            yield text
     initial = _some(config.initial_tasks, sizes.get(config.train_split))
     seeds = initial if initial is not None else f"all of {config.train_split}"
     yield f"initial tasks: {f'{config.initial_synthetic}, made in the worlds of {seeds}' if config.initial_synthetic else seeds}"

@@ -30,8 +30,9 @@ OPTIONAL_METHODS: Mapping[str, Callable[[Any], Any]] = {
     "aggregates": check.unchecked,
     "goals": check.unchecked,
     "variants": check.unchecked,
+    "copied": check.unchecked,
 }
-"""Of some environments: optional.HasProvenance, HasAggregates, HasGoals, HasVariants."""
+"""Of some environments: optional.HasProvenance, HasAggregates, HasGoals, HasVariants, FindsCopies."""
 EPISODE_METHODS: Mapping[str, Callable[[Any], Any]] = {
     "step": check.observation,
     "score": check.score,
