@@ -25,6 +25,17 @@ class HasMetrics(Protocol):
 
 
 @runtime_checkable
+class HasVisibleState(Protocol):
+    """An episode that can show its world, so that a reader of a task sees what its solution changes (`coevolve judge`)."""
+
+    def visible_state(self) -> Any:
+        """The world as JSON values: what a user would look at, without what is random or internal. It changes nothing.
+
+        The reader is shown how it differs between the start and the end, so a large world may return what was changed alone.
+        """
+
+
+@runtime_checkable
 class HasProvenance(Protocol):
     """An environment or a policy whose results depend on more than the settings (a benchmark's release, mode, scorer)."""
 
@@ -38,6 +49,15 @@ class HasAggregates(Protocol):
 
     def aggregates(self, groups: "Sequence[RolloutGroup]") -> Mapping[str, float]:
         """Figures by name over the rollouts of a whole evaluation, printed beside the means; empty where the tasks do not allow any."""
+
+
+@runtime_checkable
+class HasAnswerBudget(Protocol):
+    """A class of environments that knows how long an answer has to be: settings without `max_new_tokens` take this number."""
+
+    @classmethod
+    def answer_budget(cls, options: Any) -> int:
+        """Tokens that one answer may need in an environment with these options."""
 
 
 @frozen
@@ -74,6 +94,17 @@ class HasVariants(Protocol):
         """
 
 
+@runtime_checkable
+class FindsCopies(Protocol):
+    """An environment that knows more of held-out tasks without a known solution than their requests."""
+
+    def copied(self, task: Task, held_out: Sequence[Task]) -> str | None:
+        """The id of a task of `held_out` that `task` is in other words, or with other values; None where there is none.
+
+        None of `held_out` has a known solution; those that have one are compared by their keys.
+        """
+
+
 NOTE = "note: "
 """Begins a line of `Installable.doctor` about the data itself, which no set-up can mend."""
 
@@ -93,6 +124,14 @@ class Installable(Protocol):
         Where it is not `thorough`, look only at what can be seen at once: `coevolve env list` and plans ask so. `coevolve env doctor`
         asks for the thorough examination, which may take minutes.
         """
+
+
+@runtime_checkable
+class CountsCutAnswers(Protocol):
+    """A conversation that knows which of its answers did not end by themselves. Evaluations report their number."""
+
+    cut: int
+    """Answers so far that ended at the limit of tokens."""
 
 
 @runtime_checkable
@@ -128,6 +167,8 @@ class ModelSettings:
     """"float32", "bfloat16", or "auto" for what suits the device."""
     device: str = "auto"
     """A torch device, or "auto" for the first GPU, else the CPU."""
+    cache_gb: float = 0.0
+    """GB that an engine with its own copy of the weights keeps for keys and values; 0: it samples from the live model, without a copy."""
 
 
 @runtime_checkable
@@ -265,8 +306,15 @@ class PlannedRun:
     """The policy, made and not used; `Trainer.setup` has accepted it."""
     processes: int = 1
     """Number of GPUs, each with a process of its own, that the user asks about beside one."""
+    initial: int = 0
+    """Tasks that the synthesizer makes before the first iteration; `candidates` counts those tried for them too."""
     here: bool = False
     """Whether the run is to be on this machine; otherwise the model's files may be elsewhere."""
+
+    @property
+    def syntheses(self) -> int:
+        """How often the synthesizer is asked: in each evolution, and for the initial tasks where it makes them."""
+        return self.evolutions + bool(self.initial)
 
 
 @runtime_checkable

@@ -89,6 +89,8 @@ class Execution:
         if self.options.grounding and (missing := ungrounded_literal(environment, task, self.options.max_completions)):
             raise Refusal(Reason.UNGROUNDED, missing)
         self._newness(task, environment)
+        if same := self._held_out.same_scenario(task):
+            raise Refusal(Reason.HELD_OUT_FAMILY, same)
         self._equivalence(task, right)
         self._nothing(environment, task)
         self._wrong(environment, task, right, pool)

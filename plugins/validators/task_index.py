@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from attrs import define, field, frozen
 
-from coevolve import Environment, Replay, Task, TaskKeys
+from coevolve import Environment, FindsCopies, Replay, Task, TaskKeys
 
 from .equivalence import ComparedTask, EquivalenceIndex, compared
+from .masked_text import masked, same_scenario
 from .similarity import Text, nearest, text_of
 
 
@@ -32,6 +33,8 @@ class TaskIndex:
     _actions: dict[str, str] = field(factory=dict)
     _ends: dict[str, str] = field(factory=dict)
     _families: dict[str, str] = field(factory=dict)
+    _unsolved: list[tuple[str, Task]] = field(factory=list)
+    """The masked request of each task without a known solution, which has no keys."""
     _equivalents: EquivalenceIndex = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -50,6 +53,7 @@ class TaskIndex:
             known = 0
             for of in (self._content, self._actions, self._ends, self._families):
                 of.clear()
+            self._unsolved.clear()
             self._equivalents.clear()
         self._tasks = new[:known]
         for task in new[known:]:
@@ -67,7 +71,9 @@ class TaskIndex:
     def _add(self, entry: _Entry) -> None:
         name = entry.task.id
         self._content.setdefault(self._words(entry.text), []).append(entry)
-        if entry.keys is not None:
+        if entry.keys is None:
+            self._unsolved.append((masked(entry.task.query), entry.task))
+        else:
             self._actions.setdefault(entry.keys.actions, name)
             self._ends.setdefault(entry.keys.end_state, name)
             if entry.keys.family is not None:
@@ -106,6 +112,21 @@ class TaskIndex:
     def same_family(self, keys: TaskKeys) -> str | None:
         """Id of a known task of the same family; None when there is none, or when the environment has no families."""
         return None if keys.family is None else self._families.get(keys.family)
+
+    def same_scenario(self, task: Task) -> str | None:
+        """Describe a known task without a known solution that `task` is with other values, or in other words; None when there is none.
+
+        By the requests without their values, and by what the environment knows of such tasks (optional.FindsCopies).
+        """
+        if not self._unsolved:
+            return None
+        near = same_scenario(masked(task.query), [text for text, _ in self._unsolved])
+        if near is not None:
+            return f"{self._unsolved[near][1].id} asks the same, but for values"
+        if not isinstance(self.environment, FindsCopies):
+            return None
+        name = self.environment.copied(task, [known for _, known in self._unsolved])
+        return None if name is None else f"{name} asks for the same in other words, as far as is known without its solution"
 
     def equivalent(self, candidate: ComparedTask, made: Replay) -> str | None:
         """Id of a known task to which the candidate is equivalent (equivalence.py); `made` is the replay of the candidate's solution."""

@@ -40,7 +40,7 @@ class TeacherOptions(EndpointOptions):
     use_signals: bool = True
     """False: the teacher explores at random, without signals (the paper's third arm)."""
     explorations: int = field(default=8, validator=validators.ge(1))
-    """Upper bound on the explorations of one evolution, one for each task with a signal."""
+    """Upper bound on the explorations of one evolution, one for each task with a signal. Synthetic initial tasks take one each."""
     rounds: int = field(default=2, validator=validators.ge(1))
     """Number of rounds in one exploration."""
     steps: int = field(default=6, validator=validators.ge(1))
@@ -70,10 +70,12 @@ def call_cap(options: TeacherOptions) -> int | None:
     return int(budget[0]) if budget and budget[1] == "calls" else None
 
 
-def estimate(options: TeacherOptions, evolutions: int) -> str:
-    """An upper bound on the calls, tokens and cost of so many evolutions, in one line."""
-    requests = evolutions * options.explorations * (2 + options.rounds * options.steps)
-    repairs = evolutions * options.explorations * options.candidates if options.repair and options.queries == "teacher" else 0
+def estimate(options: TeacherOptions, evolutions: int, initial: int = 0) -> str:
+    """An upper bound on the calls, tokens and cost of so many evolutions, and of `initial` tasks before them (0: none), in one line."""
+    explorations = evolutions * options.explorations + (max(initial, options.explorations) if initial else 0)
+    requests = explorations * (2 + options.rounds * options.steps)
+    repairs = explorations * options.candidates if options.repair and options.queries == "teacher" else 0
+    evolutions += 1 if initial else 0
     calls: float = requests * (1 + options.reasks) + repairs
     basis = f"{requests} requests, each repeated up to {options.reasks} times where its reply cannot be read"
     basis += f", and {repairs} to word a refused candidate anew" if repairs else ""

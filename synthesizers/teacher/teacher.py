@@ -40,7 +40,7 @@ class Teacher:
 
     def estimate(self, plan: PlannedRun) -> list[str]:
         """Upper bounds on the calls, tokens and cost of a run, as lines for its plan."""
-        return [f"teacher calls: {estimate(self.options, plan.evolutions)}"]
+        return [f"teacher calls: {estimate(self.options, plan.evolutions, plan.initial)}"]
 
     def reader(self) -> tuple[str, Mapping[str, Any]]:
         """The policy that attempts tasks as this teacher would: the same model at the same endpoint, or the policy in training."""

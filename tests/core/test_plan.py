@@ -66,7 +66,7 @@ def test_a_benchmark_without_its_data_is_planned_too(registry: Registry) -> None
     found = made(registry, "paper-bfcl-qwen3-4b")
     assert line(found, "environment bfcl") == "environment bfcl: no data"
     assert line(found, "environment episodes").endswith("(evaluations: all tasks of the split each time)")
-    assert line(found, "initial tasks") == "initial tasks: 100"
+    assert line(found, "initial tasks") == "initial tasks: 100, made in the worlds of 100"
 
 
 def test_the_plan_command(registry: Registry, capsys: pytest.CaptureFixture[str]) -> None:
