@@ -1,5 +1,6 @@
 """The door on candidates that were written by hand: all of them can be carried out, and each kind of fault has a check."""
 
+import importlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,7 @@ from coevolve.plugins.validators.request import Request, RequestOptions
 @pytest.fixture(scope="module")
 def benchmark() -> Any:
     sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-    import door_controls
-
-    return door_controls
+    return importlib.import_module("door_controls")
 
 
 EXPECTED = {
@@ -38,7 +37,6 @@ def test_each_kind_is_told_by_its_own_checks(bfcl: Bfcl, benchmark: Any, kind: s
 
 
 def test_few_official_requests_are_refused_for_their_words(bfcl: Bfcl) -> None:
-    off = {"grounding": False, "leaks": False, "unasked": False, "ambiguity": False, "guesses": 0}
-    request = Request(RequestOptions(**off))
+    request = Request(RequestOptions(grounding=False, leaks=False, unasked=False, ambiguity=False, guesses=0))
     refused = [task.id for task in bfcl.tasks("all") if not request.validate(CandidateTask(task), bfcl, TaskPool(()), ()).accepted]
     assert len(refused) <= 6, refused

@@ -97,8 +97,8 @@ def test_another_reading_that_the_scorer_refuses_is_found_by_execution(text: str
 
 
 def test_a_name_in_a_list_must_be_singled_out_in_its_own_turn() -> None:
-    cards = ("Which gift cards are there?", [("gift_cards", {})])
-    wrap = [("wrap", {"card": "Wedding"})]
+    cards: tuple[str, list[tuple[str, dict[str, Any]]]] = ("Which gift cards are there?", [("gift_cards", {})])
+    wrap: list[tuple[str, dict[str, Any]]] = [("wrap", {"card": "Wedding"})]
     assert judge(shop_task(cards, ("Wrap it with one of them.", wrap))).reason == Reason.AMBIGUOUS
     assert judge(shop_task(cards, ("It's for a wedding, wrap it with the right one.", wrap))).accepted
     assert judge(shop_task(cards, ("Wrap it with the second one.", wrap))).accepted
