@@ -135,11 +135,19 @@ def lines_with_a_word(scene: Scene) -> str:
     scene.need(lines != [word])
     keep_file(scene, file.name, lines=tuple(lines))
     said = quoted(scene, word)
-    scene.leave_out(f"Search {file.said}{place} for the lines that contain a certain word.", f"The word is {said}.")
+    scene.leave_out(
+        f"I'm looking for something in {file.said}{place}. Can you show me the lines with it?",
+        f"Oh, I forgot to say: it's the word {said}.",
+    )
+    if file.lines == 1:
+        return scene.say(
+            f"Does {file.said}{place} mention {said}? If it does, show me the line.",
+            f"A colleague says that {said} comes up in {file.said}{place}. Can you look for it and show me the line?",
+        )
     return scene.say(
-        f"Search {file.said}{place} for the lines that contain {said}. I need to quote them.",
-        f"Does {file.said}{place} mention {said} anywhere? Pull out the matching lines for me.",
-        f"I only care about the lines with {said} in {file.said}{place}. Can you filter those out of the file?",
+        f"Show me the lines of {file.said}{place} that contain {said}. I need to quote them.",
+        f"Does {file.said}{place} mention {said} anywhere? Show me every line that does.",
+        f"Which lines of {file.said}{place} mention {said}? I don't have time to read all of it.",
     )
 
 
@@ -190,8 +198,8 @@ def compare_two_files(scene: Scene) -> str:
     scene.call("diff", file_name1=one.name, file_name2=other.name)
     return scene.say(
         f"What would change from {one.name} to {other.name}{place}? Show me the differing lines.",
-        f"Somebody asked me how {one.name} differs from {other.name}{place}. Compare the first with the second, line by line.",
-        f"Run a line-by-line comparison of {one.name} against {other.name}{place}, please.",
+        f"Somebody asked me how {one.name} differs from {other.name}{place}. Compare the first with the second for me.",
+        f"I can't tell {one.name} and {other.name}{place} apart. Compare the one with the other and show me the lines that differ.",
     )
 
 

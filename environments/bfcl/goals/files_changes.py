@@ -22,16 +22,16 @@ from .registry import goal
 from .scene import Scene
 
 NOTES = (
-    ("todo.txt", "Call the printer, order paper, book the meeting room.", "I need a list of today's errands."),
-    ("meeting_notes.txt", "Next meeting on Thursday at 10 in room 4.", "I want to keep the date of our next meeting somewhere."),
+    ("todo.txt", "Please call the printer and order more paper.", "I need to keep track of today's errands."),
+    ("meeting_notes.txt", "The next meeting is on Thursday at 10 in room 4.", "I want to keep the date of our next meeting somewhere."),
     ("reminder.txt", "Send the signed contract back before Friday.", "I can't miss the deadline for the contract."),
-    ("packing_list.txt", "Laptop, charger, badge, notebook.", "I'm packing for a business trip."),
-    ("feedback.txt", "The introduction is too long; the rest reads well.", "I promised the author some feedback."),
-    ("contacts.txt", "Front desk: extension 200. Help desk: extension 210.", "New colleagues keep asking for the phone extensions."),
+    ("packing_list.txt", "Take the laptop, the charger and the badge.", "I'm packing for a business trip."),
+    ("feedback.txt", "The introduction is too long, but the rest reads well.", "I promised the author some feedback."),
+    ("contacts.txt", "The front desk has extension 200.", "New colleagues keep asking for the phone extension."),
     ("readme.txt", "Please do not change these files without asking Dana first.", "People keep changing our files without asking."),
-    ("agenda.txt", "Welcome, budget, hiring plan, open questions.", "I'm preparing tomorrow's call."),
-    ("ideas.md", "Shorter forms, a dark theme, and a weekly digest.", "I had some ideas for the next release."),
-    ("changes.md", "Fixed the dates on page 2 and added the missing footnote.", "The reviewers want to know what I changed."),
+    ("agenda.txt", "We start with the budget and end with the hiring plan.", "I'm preparing tomorrow's call."),
+    ("ideas.md", "We could offer shorter forms and a dark theme.", "I had some ideas for the next release."),
+    ("changes.md", "I fixed the dates on page 2 and added the missing footnote.", "The reviewers want to know what I changed."),
 )
 """Name of a file that a user makes, its text, and why the user makes it."""
 FOLDERS = ("Old_Versions", "To_Review", "Drafts", "Backup", "Reference", "Shared", "Finished", "Q3_Material")
@@ -71,7 +71,7 @@ def make_a_folder(scene: Scene) -> str:
     scene.leave_out(f"Could you set up a new folder{place} for me?", f"Call it {said}.")
     return scene.say(
         f"I want to bring some order into my files. Create a folder called {said}{place}.",
-        f"Please make a new directory named {said}{place}; I'll sort things into it later.",
+        f"Please make a new directory named {said}{place}. My files need sorting.",
         f"Could you set up a folder{place} for me? It should be called {said}.",
     )
 
@@ -86,10 +86,10 @@ def write_a_note(scene: Scene) -> str:
     scene.call("echo", content=text, file_name=name)
     keep_file(scene, name, new=True)
     said = quoted(scene, text)
-    scene.leave_out(f"{why} Please create {name}{place} with my text in it.", f"The text is {said}")
+    scene.leave_out(f"{why} Please create {name}{place} and write my text in it.", f"The text is {said}")
     return scene.say(
-        f"{why} Create {name}{place} with the text {said}",
-        f"{why} Please write {said} to a new file called {name}{place}.",
+        f"{why} Create {name}{place} and write {said} in it.",
+        f"{why} Please create a new file called {name}{place}, and then write {said} into it.",
         f"Could you create {name}{place} and put {said} in it? {why}",
     )
 
@@ -178,12 +178,12 @@ def check_the_copy(scene: Scene) -> str:
     scene.call("diff", file_name1=copy["source"], file_name2=copy["name"])
     if copy["turn"] == len(scene.turns) - 1:
         return scene.say(
-            "Can you compare the two line by line, to be sure that they're identical?",
-            "Run a line-by-line comparison of the original and the copy. There shouldn't be any differences.",
+            "Can you compare the two, to be sure that they're identical?",
+            "Compare the original with the copy, please. There shouldn't be any differences.",
         )
     scene.need(scene.called("echo"))
     return scene.say(
-        "Compare the original to the copy line by line, in that order, so that I can see what changed.",
+        "Compare the original to the copy, in that order, so that I can see what changed.",
         "What differs now from the original to the copy? Show me the lines, the original's first.",
     )
 

@@ -117,10 +117,10 @@ def size_to_read(scene: Scene) -> str:
     scene.call("du", human_readable=True)
     if path:
         return scene.say(
-            f"Switch to {folder} and check how much disk space it uses, in human-readable form rather than raw bytes.",
-            f"I may have to move {folder} to a small USB stick. Go into it and give me its disk usage in a human-readable format.",
+            f"Switch to {folder} and check how much disk space it takes up. A number with a proper unit, please, no raw bytes.",
+            f"I may have to move {folder} to a small USB stick. Go into it and tell me its size, in proper units and not in bytes.",
         )
     return scene.say(
-        f"How much disk space does {folder} use? Give it to me in human-readable form, please.",
-        f"Is {folder} getting big? Show me its disk usage in a human-readable format.",
+        f"How much disk space does {folder} use? I'd like it in units that people can read, no raw bytes.",
+        f"Is {folder} getting big? Tell me how much space it takes up, with a proper unit instead of raw bytes.",
     )

@@ -51,7 +51,7 @@ def replace_that_text(scene: Scene) -> str:
 @goal(FILES, needs=("file",), topic="file count")
 def count_that_file(scene: Scene) -> str:
     file = the_file(scene)
-    scene.need(file.legible and file.words > 3)
+    scene.need(file.legible and file.words > 3 and not scene.last("file").get("new"))
     mode = scene.pick(("w", "c"))
     scene.call("wc", file_name=file.name, mode=mode)
     unit = "words" if mode == "w" else "characters"
@@ -74,7 +74,7 @@ def copy_that_file(scene: Scene) -> str:
     return scene.say(
         f"Good. Make a copy of that file called {copy} in the same folder.",
         f"I want to keep a spare of it. Duplicate it as {copy}.",
-        f"Please save a second version of that file beside it under the name {copy}.",
+        f"Please save a copy of that file beside it under the name {copy}.",
     )
 
 
@@ -124,7 +124,7 @@ def compare_it_with_another(scene: Scene) -> str:
     other = scene.pick(one for one in others if one.name != file.name)
     scene.call("diff", file_name1=file.name, file_name2=other.name)
     return scene.say(
-        f"Compare it to {other.name}, which is in the same folder, line by line and show me the differences.",
+        f"Compare it to {other.name}, which is in the same folder, and show me the lines that differ.",
         f"What would change from that file to {other.name}, which is right beside it? Show me the differing lines.",
     )
 
@@ -132,7 +132,8 @@ def compare_it_with_another(scene: Scene) -> str:
 @goal(FILES, needs=("file",), topic="file grep")
 def lines_of_it_with_a_word(scene: Scene) -> str:
     file = the_file(scene)
-    scene.need(file.legible and not scene.last("file").get("lines"))
+    kept = scene.last("file")
+    scene.need(file.legible and not kept.get("lines") and not kept.get("new") and not kept.get("read"))
     word = scene.pick(
         sorted({word for word in re.findall(r"[A-Za-z]{5,}", file.content) if word.lower() not in ("about", "there", "which")})
     )
@@ -141,8 +142,8 @@ def lines_of_it_with_a_word(scene: Scene) -> str:
     keep_file(scene, file.name, lines=tuple(lines))
     said = quoted(scene, word)
     return scene.say(
-        f"Now search that file for the lines that contain {said}.",
-        f"Which lines of it mention {said}? Filter them out for me.",
+        f"Now look for {said} in that file and show me every line that has it.",
+        f"Which lines of it mention {said}? Show me just those, please.",
     )
 
 
@@ -158,8 +159,8 @@ def save_the_lines(scene: Scene) -> str:
     keep_file(scene, name, new=True)
     what = "that line" if len(lines) == 1 else "those lines"
     return scene.say(
-        f"Save exactly {what} in a new file called {name}, so that I can send it on.",
-        f"I want to keep {what}. Write nothing but {what} to a new file named {name}.",
+        f"Create a file called {name} and put exactly {what} in it, so that I can send it on.",
+        f"I want to keep {what}. Create {name} and write nothing but {what} into it.",
     )
 
 
@@ -174,8 +175,8 @@ def save_the_sorted_lines(scene: Scene) -> str:
     scene.call("echo", content=text, file_name=name)
     keep_file(scene, name, new=True)
     return scene.say(
-        f"That's much easier to read. Save the sorted lines in a new file called {name}.",
-        f"Keep that order: write the sorted list to a new file, {name}, and leave the original alone.",
+        f"That's much easier to read. Create a file called {name} and put the sorted lines in it.",
+        f"Keep that order: create {name}, write the sorted list into it, and leave the original alone.",
     )
 
 
@@ -190,6 +191,6 @@ def note_the_count(scene: Scene) -> str:
     scene.call("touch", file_name=name)
     scene.call("echo", content=str(count), file_name=name)
     return scene.say(
-        f"Write that number, and only the number, to a new file called {name}.",
+        f"Create a file called {name} and write that number, and only the number, into it.",
         f"Keep a record of it: create {name} with just that number in it.",
     )

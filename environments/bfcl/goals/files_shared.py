@@ -95,7 +95,8 @@ def tweet_that_text(scene: Scene) -> str:
 
 @goal(FILES, also=(TWEETS,), topic="tweet")
 def tweet_the_length(scene: Scene) -> str:
-    file = scene.pick(file for file in fresh_files(scene) if file.legible and file.words > 4)
+    texts = [file for file in fresh_files(scene) if file.ending in (".txt", ".md", ".docx")]
+    file = scene.pick(file for file in texts if file.legible and file.words > 4)
     place = where(scene, file.path)
     enter(scene, file.path)
     count = scene.call("wc", file_name=file.name, mode="w")["count"]
@@ -135,8 +136,8 @@ def announce_and_keep(scene: Scene) -> str:
     scene.keep("tweet", id=tweet["id"], text=text, turn=len(scene.turns))
     said, folder = quoted(scene, text), spot(scene)
     return scene.say(
-        f"We have news! Tweet {said} and keep the same text in a new file called {name} in {folder}.{login}",
-        f"Save {said} in a new file {name} in {folder}, for our records, and then post it on Twitter as well.{login}",
+        f"We have news! Create {name} in {folder}, write {said} into it, and tweet the same text.{login}",
+        f"Create a file {name} in {folder} that says {said}, for our records, and then post that text on Twitter as well.{login}",
     )
 
 
@@ -194,6 +195,7 @@ def share_of_the_limit(scene: Scene) -> str:
     place = where(scene, file.path)
     enter(scene, file.path)
     count = scene.call("wc", file_name=file.name, mode="c")["count"]
+    scene.need(count * 100 % limit)
     scene.call("percentage", part=count, whole=limit)
     keep_file(scene, file.name)
     return scene.say(
@@ -205,16 +207,16 @@ def share_of_the_limit(scene: Scene) -> str:
 
 @goal(FILES, also=(MATH,), topic="file count")
 def average_length(scene: Scene) -> str:
-    group = siblings(scene, 2)
+    group = siblings(scene, 3)
     place = where(scene, group[0].path)
     unit = scene.pick(("words", "characters"))
     enter(scene, group[0].path)
     counts = [scene.call("wc", file_name=file.name, mode=unit[0])["count"] for file in group]
-    scene.need(len(set(counts)) > 1)
+    scene.need(len(set(counts)) > 1 and sum(counts) % len(counts))
     scene.call("mean", numbers=counts)
     names = f"{', '.join(file.name for file in group[:-1])} and {group[-1].name}"
     return scene.say(
-        f"What's the average number of {unit} in {names}{place}? Count each file, then work out the mean with the calculator.",
+        f"What's the average number of {unit} in {names}{place}? I need the exact figure for my report.",
         f"I'm writing a status report: how many {unit} do {names}{place} have each, and what is the mean of those counts?",
     )
 
@@ -265,7 +267,7 @@ def save_a_ticket_text(scene: Scene) -> str:
     keep_file(scene, name, new=True)
     keep_ticket(scene, ticket, own=False)
     return scene.say(
-        f"Look up ticket {number} and save its description, word for word, in a new file {name} in {folder}.",
+        f"Look up ticket {number}, then create {name} in {folder} and write the ticket's description into it, word for word.",
         f"I need the description of support ticket {number} as a file. Create {name} in {folder} and put exactly that text in it.",
     )
 

@@ -54,6 +54,8 @@ def fare_share(scene: Scene) -> str:
     scene.need(scene.just("fare", "fare_from_there"))
     flight = scene.last("flight")["flight"]
     saved = int(flight.cost * scene.pick((1.7, 2.3, 3.1)) // 50 * 50) + 75
+    scene.suppose(trip="leisure")
+    scene.need(flight.cost * 100 % saved)
     scene.keep("figure", value=scene.call("percentage", part=flight.cost, whole=saved)["result"])
     return scene.say(f"I've put aside ${saved:,} for the whole vacation. What percentage of that would this ticket eat up?")
 
@@ -79,7 +81,7 @@ def cost_of_shares(scene: Scene) -> str:
     scene.call("multiply", a=price, b=count)
     name = f"{_FAMOUS[symbol]} ({symbol})"
     return scene.say(
-        f"If I bought {count} shares of {name} at today's price, how much money would I need? Please look the price up first.",
+        f"If I bought {count} shares of {name} at today's price, how much money would I need?",
         f"My uncle wants to give me {count} {name} shares. What are they worth at the current price?",
     )
 

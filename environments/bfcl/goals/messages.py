@@ -240,6 +240,7 @@ def take_the_message_back(scene: Scene) -> str:
 
 @goal(CHAT, topic="take back")
 def delete_an_old_message(scene: Scene) -> str:
+    scene.suppose(chat="old")
     scene.need(not scene.things.get("message") and not scene.called("send_message"))
     inbox = readable(scene)
     who = introduce(scene)

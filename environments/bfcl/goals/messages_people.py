@@ -13,6 +13,7 @@ NEW_PEOPLE = ("Priya", "Tomas", "Ingrid", "Omar", "Mei", "Lucia", "Henrik", "Ama
 
 @goal(CHAT, topic="sent")
 def messages_so_far(scene: Scene) -> str:
+    scene.suppose(chat="old")
     inbox = scene.service(CHAT).inbox
     scene.need(inbox and all(isinstance(text, str) or _plain(text) for message in inbox for text in message.values()))
     who = introduce(scene)
@@ -35,6 +36,7 @@ def _plain(text: Any) -> bool:
 
 @goal(CHAT, topic="search")
 def search_for_a_word(scene: Scene) -> str:
+    scene.suppose(chat="old")
     scene.need(not scene.called("send_message"))
     words = {word.strip(".,!?") for message in readable(scene) for text in message.values() for word in text.split()}
     word = scene.pick(sorted(words & {"upload", "file", "connect", "travels"}))
@@ -49,12 +51,13 @@ def search_for_a_word(scene: Scene) -> str:
 
 @goal(CHAT, topic="stats")
 def message_statistics(scene: Scene) -> str:
+    scene.suppose(chat="old")
     who = introduce(scene)
     scene.call("get_message_stats")
     return scene.say(
         f"I feel like I spend all day in the messaging app. How many messages have I received, and how many contacts are involved?{who}",
-        f"Give me my message statistics: received messages and number of contacts.{who}",
-        f"For my weekly report I need the messaging statistics, that is how many messages I received and from how many contacts.{who}",
+        f"How busy is my inbox in the messaging app? Tell me how many messages and how many contacts there are.{who}",
+        f"For my weekly report I need two figures from the messaging app: how many messages I got and how many contacts I dealt with.{who}",
     )
 
 
@@ -117,7 +120,7 @@ def who_is_there(scene: Scene) -> str:
     return scene.say(
         "Who's in our messaging workspace? I want to see all the names.",
         "Give me the list of people I can write to in the messaging app.",
-        "I'm new here. Who are the users of the messaging workspace?",
+        ("I'm new here. Who are the users of the messaging workspace?", "chat=new"),
     )
 
 
@@ -166,7 +169,7 @@ def tell_about_the_order(scene: Scene) -> str:
     company = order["stock"]
     text = scene.pick(
         [
-            f"I have placed an order to {verb} {order['amount']} shares of {company}.",
+            f"I have placed an order to {verb} some {company} shares, {order['amount']} in total.",
             f"Just so you know, I put in an order today to {verb} {order['amount']} {company} shares.",
         ]
     )

@@ -11,6 +11,8 @@ from ..simulated_apis import SimulatedApis
 from .refused import soft_failure
 
 Chosen = TypeVar("Chosen")
+Wording = str | tuple[str, str]
+"""What a user writes, alone or with the facts that it tells, "trip=business weather=cold"."""
 
 
 class NotHere(Exception):
@@ -38,6 +40,8 @@ class Scene:
     """The turns that are finished."""
     things: dict[str, list[dict[str, Any]]] = field(factory=dict)
     """Kind -> what earlier turns left behind (an order, a file, a booking), the newest last."""
+    facts: dict[str, str] = field(factory=dict)
+    """What the wordings so far tell about the user's life, such as trip: business; see `suppose`."""
     told: set[str] = field(factory=set)
     """What the user knows by now or asked already, by goals' topics; no story asks for the same twice."""
     calls: list[Call] = field(factory=list)
@@ -99,9 +103,24 @@ class Scene:
         if not condition:
             raise NotHere("a condition does not hold")
 
-    def say(self, *wordings: str) -> str:
-        """One of several wordings of the same request."""
-        return self.rng.choice(wordings)
+    def suppose(self, **facts: str) -> None:
+        """Tell something about the user's life (trip="business"). Raises NotHere where the story has told otherwise."""
+        self.need(not self._contradicts(facts))
+        self.facts.update(facts)
+
+    def _contradicts(self, facts: Mapping[str, str]) -> bool:
+        return any(self.facts.get(name, value) != value for name, value in facts.items())
+
+    def say(self, *wordings: Wording) -> str:
+        """One of several wordings of the same request.
+
+        A wording may come with the facts that it tells: ("My boss pays.", "trip=business"). Those that contradict the story are left out;
+        raises NotHere when none is left.
+        """
+        told = [(words, {}) if isinstance(words, str) else (words[0], _facts(words[1])) for words in wordings]
+        text, facts = self.pick((text, facts) for text, facts in told if not self._contradicts(facts))
+        self.facts.update(facts)
+        return text
 
     def leave_out(self, text: str, answer: str) -> None:
         """Offer another form of this turn: `text` lacks a value that cannot be guessed; `answer` is what the user says when asked."""
@@ -128,6 +147,15 @@ class Scene:
     def earlier(self) -> list[Call]:
         """The calls of all turns before this one."""
         return [*self.before, *(call for turn in self.turns for call in turn.calls)]
+
+
+def _facts(written: str) -> dict[str, str]:
+    """Facts as a wording names them.
+
+    >>> _facts("trip=business weather=cold")
+    {'trip': 'business', 'weather': 'cold'}
+    """
+    return dict(pair.split("=") for pair in written.split())
 
 
 def joined(words: Sequence[str], last: str = "and") -> str:

@@ -9,7 +9,7 @@ OWN = "own figures"
 
 
 _LONG_RESULTS = (
-    *("average_spending", "spread", "range_of_bills", "total", "share", "mileage", "growth"),
+    *("average_spending", "spread", "range_of_bills", "total", "share", "mileage", "growth", "metric_units"),
     *("fare_share", "average_share_price", "share_of_characters", "tire_figures"),
 )
 """Goals whose results have more digits than people want."""
@@ -56,8 +56,8 @@ def range_of_bills(scene: Scene) -> str:
     scene.call("max_value", numbers=numbers)
     scene.keep("figure", value=scene.call("mean", numbers=numbers)["result"])
     return scene.say(
-        f"These are our heating costs for the last twelve months: {_listed(numbers)}. What's the minimum, the maximum and the mean?",
-        f"I'm comparing apartments. The utility bills of this one were {_listed(numbers)}. Give me their minimum, maximum and mean.",
+        f"These are our heating costs for the last twelve months: {_listed(numbers)}. What are the lowest, the highest and the average?",
+        f"I'm comparing apartments. The utility bills of this one were {_listed(numbers)}. Give me the lowest, the highest and the average.",
     )
 
 
@@ -76,8 +76,8 @@ def two_bills(scene: Scene) -> str:
     one, other = _cents(scene, 1200, 9800, 2)
     scene.call("add", a=one, b=other)
     return scene.say(
-        f"The roof cost me ${one} and the new windows ${other}. What's that together? I need it for the insurance form.",
-        f"My two jobs paid {one} and {other} dollars last month. How much did I earn altogether?",
+        f"The roof cost me ${one} and the new windows ${other}. What's that together? The insurance form wants it to the cent.",
+        f"My two jobs paid {one} and {other} dollars last month. How much did I earn altogether, to the cent?",
     )
 
 
@@ -143,12 +143,10 @@ def doublings(scene: Scene) -> str:
     factor, digits = scene.pick((37, 52, 90, 140, 300)), scene.pick((5, 6, 8))
     scene.call("logarithm", value=factor, base=2, precision=digits)
     return scene.say(
-        f"My channel has {factor} times as many viewers as in its first week. How many doublings is that? Give me the logarithm of "
-        f"{factor} to base 2, with a "
-        f"precision of {digits}.",
-        f"A bacteria culture in our lab grew by a factor of {factor}. Please take the base 2 logarithm of {factor} with a precision "
-        f"of {digits} digits, so that "
-        "I know how often it doubled.",
+        f"My channel has {factor} times as many viewers as in its first week. How many doublings is that? I mean the base 2 "
+        f"logarithm of {factor}, precise to {digits} digits?",
+        f"A bacteria culture in our lab grew by a factor of {factor}. How often did it double? Take the base 2 logarithm, precise to "
+        f"{digits} digits.",
     )
 
 
@@ -167,10 +165,10 @@ def square_side(scene: Scene) -> str:
 def homework(scene: Scene) -> str:
     number = -_cents(scene, 12, 480, 1)[0]
     scene.call("absolute_value", number=number)
-    scene.call("power", base=number, exponent=2)
+    scene.call("power", base=number, exponent=3)
     return scene.say(
-        f"I'm checking my daughter's math homework. What is the absolute value of {number}, and what is its square?",
-        f"My son has to write down the absolute value and the square of {number} and doesn't trust my answers. Can you work out both?",
+        f"I'm checking my daughter's math homework. What is the absolute value of {number}, and what is {number} to the power of 3?",
+        f"My son has to write down the absolute value of {number} and its third power. Can you work out both?",
     )
 
 
@@ -194,7 +192,7 @@ def own_units(scene: Scene) -> str:
             (187.5, "km", "miles", "The hiking trail is 187.5 km long. How many miles is that? My American friends want to know."),
             (23.4, "kg", "lb", "My suitcase weighs 23.4 kg, but the airline gives its limit in lb. What's the weight in lb?"),
             (164, "lb", "kg", "My doctor abroad asks for my weight in kg. I weigh 164 lb, so what do I tell her?"),
-            (31.7, "m", "ft", "The boat I want to rent is 31.7 m long. What's that in ft?"),
+            (9.35, "m", "ft", "The boat I want to rent is 9.35 m long. What's that in ft?"),
             (74.5, "in", "cm", "My desk is 74.5 in wide, but the shop lists everything in cm. What's the width in cm?"),
             (38.6, "celsius", "fahrenheit", "My thermometer shows 38.6 degrees Celsius. What's that in Fahrenheit? The nurse asks."),
             (425, "fahrenheit", "celsius", "The recipe says 425 degrees Fahrenheit, but my oven only shows Celsius. What should I set?"),
@@ -207,12 +205,11 @@ def own_units(scene: Scene) -> str:
 
 @goal(SUMS, topic=OWN)
 def metric_units(scene: Scene) -> str:
-    value, unit_in, unit_out, text = scene.pick(
-        (
-            (0.235, "mm", "um", "The layer height of my 3D printer is set to 0.235 mm. How many um is that?"),
-            (12.35, "km", "cm", "I'm building a model of a railway line of 12.35 kilometers. How many centimeters is that in reality?"),
-            (48260, "mm", "m", "The plan gives the length of the fence as 48260 mm. What is that in m?"),
-        )
-    )  # fmt: skip
-    scene.call("si_unit_conversion", value=value, unit_in=unit_in, unit_out=unit_out)
-    return text
+    step, count = _tenths(scene, 61, 84), scene.rng.randrange(7013, 16987)
+    length = scene.call("multiply", a=step, b=count)["result"]
+    scene.keep("figure", value=scene.call("si_unit_conversion", value=length, unit_in="cm", unit_out="km")["result"])
+    return scene.say(
+        f"My step is {step} cm long, and I took {count} steps today. How many cm is that, and how many km? I keep losing a zero.",
+        f"A wheel of my daughter's scooter covers {step} cm in one turn, and it made {count} turns. Work out the distance in cm, and then "
+        "convert it to km for her school project.",
+    )

@@ -157,6 +157,7 @@ def raise_the_priority(scene: Scene) -> str:
     scene.need(isinstance(kept["priority"], int) and kept["priority"] < 4)
     if kept["own"]:
         open_one(scene)
+    scene.need(not scene.called("close_ticket", "resolve_ticket"))
     priority = scene.pick(number for number in (4, 5) if number > kept["priority"])
     scene.call("edit_ticket", ticket_id=kept["id"], updates={"priority": priority})
     level, it = priority_words(priority), that(scene, kept)
@@ -229,9 +230,9 @@ def sign_in_if_needed(scene: Scene) -> str:
     )
 
 
-@goal(TICKETS, topic="ticket log out")
+@goal(TICKETS, needs=("ticket",), topic="ticket log out")
 def sign_me_out(scene: Scene) -> str:
-    scene.need(signed_in(scene) and scene.called("create_ticket", "get_ticket", "get_user_tickets", "close_ticket", "resolve_ticket"))
+    scene.need(signed_in(scene) and scene.called("edit_ticket", "close_ticket", "resolve_ticket"))
     scene.call("logout")
     return scene.say(
         "That's all I need from support. Log me out of the ticket system, please; this is a shared computer.",

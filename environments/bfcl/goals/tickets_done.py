@@ -41,6 +41,11 @@ def resolve_what_was_read(scene: Scene) -> str:
     text = scene.pick(_RESOLUTIONS)
     scene.call("resolve_ticket", ticket_id=ticket["id"], resolution=text)
     said, it = quoted(scene, text), that(scene, ticket)
+    if scene.called("edit_ticket"):
+        return scene.say(
+            f"I've just heard that it's settled. Resolve {it} with the note {said}",
+            f"That went faster than I thought, it's done. Set {it} to resolved and record {said} as the resolution.",
+        )
     return scene.say(
         f"That has been taken care of. Resolve {it} with the note {said}",
         f"I know about that one, it's done. Set {it} to resolved and record {said} as the resolution.",

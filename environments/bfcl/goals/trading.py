@@ -1,11 +1,12 @@
 """Goals around stocks: prices, comparisons, sectors and the watchlist."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from ..decode import Call
 from .registry import goal
-from .scene import Scene
+from .scene import Scene, Wording
 
 BROKER = "TradingBot"
 FAMOUS = {"AAPL": "Apple", "TSLA": "Tesla", "MSFT": "Microsoft", "NVDA": "Nvidia", "AMZN": "Amazon", "GOOG": "GOOG"}
@@ -19,6 +20,7 @@ OBSCURE = {
     "SYNX": "Synex Solutions",
 }
 """Companies whose symbols must be looked up."""
+_NAME_AT_THE_END = re.compile(r"Ltd\.(?:[.?!]|$| [A-Z])")
 
 
 def broker(scene: Scene) -> Any:
@@ -28,9 +30,9 @@ def broker(scene: Scene) -> Any:
     return service
 
 
-def say(scene: Scene, *wordings: str) -> str:
-    """One of several wordings, without a second full stop after a company's name."""
-    return scene.say(*wordings).replace("Ltd..", "Ltd.")
+def say(scene: Scene, *wordings: Wording) -> str:
+    """One of several wordings in which no sentence ends with "Ltd.": nobody could tell whether that full stop is part of the name."""
+    return scene.say(*(one for one in wordings if not _NAME_AT_THE_END.search(one if isinstance(one, str) else one[0])))
 
 
 def made_before(scene: Scene, name: str, /, **arguments: Any) -> bool:
@@ -117,7 +119,7 @@ def better_day_of_two(scene: Scene) -> str:
         scene,
         f"I can't decide between {names[0]} and {names[1]}. Which of the two stocks is having the better day in percentage terms?",
         f"Compare {names[0]} with {names[1]} for me: which one has the better percentage change today?",
-        f"My sister bets on {names[0]}, I bet on {names[1]}. Whose stock is up more, percentage-wise?",
+        f"My sister bets on {names[0]}, I bet on {names[1]}. Whose stock is doing better today, percentage-wise?",
     )
 
 
@@ -174,9 +176,9 @@ def affordable_of_those(scene: Scene) -> str:
         discuss(scene, left[0], FAMOUS.get(left[0], left[0]), "the one that is left")
     return say(
         scene,
-        f"Filter those down to the ones priced between ${low} and ${high} a share, please.",
-        f"Too many for me. Can you filter that list by price, keeping only what costs ${low} to ${high}?",
-        f"And which are left if you filter them for a share price from ${low} to ${high}?",
+        f"Which of those could I get for ${low} to ${high} a share?",
+        f"Too many for me. Can you narrow that list down to what costs between ${low} and ${high} a share?",
+        f"I want to pay at least ${low} and at most ${high} a share. Which of them does that leave?",
     )
 
 
@@ -190,9 +192,9 @@ def affordable_tech(scene: Scene) -> str:
         discuss(scene, left[0], FAMOUS.get(left[0], left[0]), "that stock")
     return say(
         scene,
-        f"I'd like to own something from the Technology sector. Filter the available stocks there for a price between ${low} and ${high}.",
-        f"Take the stocks on offer in the Technology sector and filter them: I only want those between ${low} and ${high} a share.",
-        f"What's left of the Technology sector's available stocks if you filter them for a price from ${low} to ${high} a share?",
+        f"I'd like to own something from the tech sector. Which of its stocks cost between ${low} and ${high} a share?",
+        f"Which tech stocks could I buy here for ${low} to ${high} a share? I don't want to go above or below that.",
+        f"My budget is ${low} to ${high} a share, and I want something from the tech sector. What are my options?",
     )
 
 
@@ -232,13 +234,13 @@ def moves_on_watchlist(scene: Scene) -> str:
     known = all(symbol in service.stocks for symbol in service.watch_list)
     scene.need(service.watch_list and known)
     symbols = watched(scene)
-    least = scene.pick([0.1, 0.15, 0.2, 0.25, 0.3])
+    least = scene.pick([0.5, 1, 1.5, 2])
     scene.call("notify_price_change", stocks=symbols, threshold=least)
     return say(
         scene,
-        f"Notify me if there's a price change of at least {least} percent in any of the stocks on my watchlist.",
-        f"I only want to hear of real price changes. Notify me if any of my watchlist stocks has moved by {least}% or more.",
-        f"Check my watchlist for significant price changes. I count {least} percent or more as significant.",
+        f"Let me know if there's a price change of at least {least} percent in any of the stocks on my watchlist.",
+        f"I only want to hear of real price changes. Notify me if any stock on my watchlist has moved by {least}% or more.",
+        f"Is there any news on my watchlist? Alert me to every stock whose price has changed by {least} percent or more.",
     )
 
 

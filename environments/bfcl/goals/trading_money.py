@@ -37,6 +37,7 @@ def linked_card(scene: Scene) -> str:
 
 @goal(BROKER, topic="deposit")
 def deposit(scene: Scene) -> str:
+    scene.suppose(cash="plenty")
     broker(scene)
     scene.need(not scene.called("withdraw_funds"))
     amount = scene.pick(_DEPOSITS)
@@ -57,6 +58,7 @@ def deposit(scene: Scene) -> str:
 
 @goal(BROKER, topic="withdrawal")
 def withdraw(scene: Scene) -> str:
+    scene.suppose(cash="short")
     service = broker(scene)
     scene.need(not scene.called("fund_account", "place_order"))
     amount = scene.pick(n for n in _DEPOSITS if n <= service.account_info["balance"] / 3)
@@ -78,6 +80,7 @@ def withdraw(scene: Scene) -> str:
 
 @goal(BROKER, topic="withdrawal")
 def withdraw_the_surplus(scene: Scene) -> str:
+    scene.suppose(cash="short")
     service = broker(scene)
     scene.need(not scene.called("fund_account", "place_order", "withdraw_funds"))
     have = service.account_info["balance"]
@@ -121,6 +124,7 @@ def transactions_of_a_month(scene: Scene) -> str:
 
 @goal(BROKER, topic="buy")
 def fund_and_buy(scene: Scene) -> str:
+    scene.suppose(cash="plenty")
     have = broker(scene).account_info["balance"]
     scene.need(not scene.called("place_order", "withdraw_funds", "fund_account"))
     symbol = choose(scene)

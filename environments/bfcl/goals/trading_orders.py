@@ -35,6 +35,7 @@ def _affordable(scene: Scene, price: float) -> int:
 
 @goal(BROKER, needs=("stock",), topic="buy")
 def buy_the_stock(scene: Scene) -> str:
+    scene.suppose(cash="plenty")
     stock = scene.last("stock")
     ordered = {order["symbol"] for order in scene.things.get("order", ())}
     scene.need(stock["symbol"] not in ordered and stock["turn"] >= len(scene.turns) - 2)
@@ -79,15 +80,16 @@ def buy_at_market(scene: Scene) -> str:
     )
     return say(
         scene,
-        f"I got my bonus today and want to put part of it into {name}. Buy {amount} shares at the current price.",
-        f"Please order {amount} shares of {name} for me at whatever they cost right now.",
-        f"I've read enough about {name}, it's time to buy. Get me {amount} shares at the price they trade at now.",
-        f"Could you buy {amount} {name} shares at today's price? They're for my daughter's savings.",
+        (f"I got my bonus today and want to put part of it into {name}. Buy {amount} shares at the current price.", "cash=plenty"),
+        (f"Please order {amount} shares of {name} for me at whatever they cost right now.", "cash=plenty"),
+        (f"I've read enough about {name}, it's time to buy. Get me {amount} shares at the price they trade at now.", "cash=plenty"),
+        (f"Could you buy {amount} {name} shares at today's price? They're for my daughter's savings.", "cash=plenty"),
     )
 
 
 @goal(BROKER, topic="buy")
 def bid_below_market(scene: Scene) -> str:
+    scene.suppose(cash="plenty")
     symbol = choose(scene)
     now = broker(scene).stocks[symbol]["price"]
     step = 5 if now > 100 else 1
@@ -109,6 +111,7 @@ def bid_below_market(scene: Scene) -> str:
 
 @goal(BROKER, topic="buy")
 def buy_if_cheap(scene: Scene) -> str:
+    scene.suppose(cash="plenty")
     symbol = choose(scene, broker(scene).watch_list)
     name = named(scene, symbol)
     price = quote(scene, symbol)["price"]
@@ -129,6 +132,7 @@ def buy_if_cheap(scene: Scene) -> str:
 
 @goal(BROKER, topic="buy")
 def spend_a_budget(scene: Scene) -> str:
+    scene.suppose(cash="plenty")
     service = broker(scene)
     symbol = choose(scene)
     name = named(scene, symbol)
@@ -162,7 +166,7 @@ def sell_at_market(scene: Scene) -> str:
     )
     return say(
         scene,
-        f"My roof needs fixing, so I have to part with some stock. Sell {amount} of my {name} shares at the current price.",
+        (f"My roof needs fixing, so I have to part with some stock. Sell {amount} of my {name} shares at the current price.", "cash=short"),
         f"I'd like to take some profit on {name}. Please sell {amount} shares at the price they trade at now.",
         f"I'm too heavy in {name}. Sell {amount} of those shares for me at today's price, please.",
     )

@@ -126,6 +126,7 @@ def _nothing_booked(scene: Scene) -> None:
 
 def priced(scene: Scene, flight: Flight) -> Flight:
     """Ask for the fare of a flight."""
+    scene.suppose(year="now")
     cost = scene.call("get_flight_cost", **flight.arguments())["travel_cost_list"]
     scene.need(len(cost) == 1)
     return Flight(flight.origin, flight.target, flight.day, flight.seat, cost[0])
@@ -142,10 +143,16 @@ def fare(scene: Scene) -> str:
     scene.leave_out(f"How much is {with_article(seat)} ticket from {start} to {end}?", f"I want to fly on {flight.when}.")
     return scene.say(
         f"What would {with_article(seat)} seat from {start} to {end} on {flight.when} cost me?",
-        f"I'm toying with the idea of a few days in {flight.where}. What is the fare from {start} to {end} on {flight.when} in {seat}?",
+        (
+            f"I'm toying with the idea of a few days in {flight.where}. What is the fare from {start} to {end} on {flight.when} in {seat}?",
+            "trip=leisure",
+        ),
         f"For {flight.when} I need to get from {start} to {end}. How much is the flight in {seat}?",
-        f"My boss wants a figure before she approves my trip: how much is {with_article(seat)} ticket from {start} to {end} on "
-        f"{flight.when}?",
+        (
+            f"My boss wants a figure before she approves my trip: how much is {with_article(seat)} ticket from {start} to {end} on "
+            f"{flight.when}?",
+            "trip=business",
+        ),
     )
 
 
@@ -160,13 +167,18 @@ def fare_by_class(scene: Scene) -> str:
     scene.keep("offers", cheap=cheap, dear=dear, by="class")
     start, end = airport(origin), airport(target)
     return scene.say(
-        f"I'm flying from {start} to {end} on {day_words(day)} and wonder if I should treat myself. What does {CLASSES[better]} cost, "
-        "and what would "
-        "I pay in economy?",
+        (
+            f"I'm flying from {start} to {end} on {day_words(day)} and wonder if I should treat myself. What does {CLASSES[better]} cost, "
+            "and what would I pay in economy?",
+            "trip=leisure",
+        ),
         f"How big is the gap between economy and {CLASSES[better]} on a flight from {start} to {end} on {day_words(day)}? Give me "
         "both fares.",
-        f"Can you compare the economy and {CLASSES[better]} fares from {start} to {end} for {day_words(day)}? My company may pay for "
-        "the better seat.",
+        (
+            f"Can you compare the economy and {CLASSES[better]} fares from {start} to {end} for {day_words(day)}? My company may pay for "
+            "the better seat.",
+            "trip=business",
+        ),
     )
 
 
@@ -208,7 +220,7 @@ def fare_in_currency(scene: Scene) -> str:
         f"And what does that come to in {money}? That's what my account runs on.",
         f"I think in {money}, so please convert that fare for me.",
         f"How much is that in {money}?",
-        f"My client reimburses me in {money}. Please convert the fare you found.",
+        (f"My client reimburses me in {money}. Please convert the fare you found.", "trip=business"),
     )
 
 
@@ -229,12 +241,12 @@ def leftover_money(scene: Scene) -> str:
 @goal(TRAVEL, topic="airports")
 def airports(scene: Scene) -> str:
     _nothing_booked(scene)
-    scene.need(not scene.things.get("flight") and not scene.things.get("offers"))
+    scene.need(not any(scene.things.get(kind) for kind in ("flight", "offers", "airport")))
     scene.call("list_all_airports")
     return scene.say(
-        *(("Before I plan anything: what airports can be booked here?",) if scene.first else ()),
-        "Which airports do you serve? I'd like to see the whole list before I decide where to go.",
-        "I'm looking for ideas for my next vacation. Can you show me all the airports I could fly to?",
+        *((("Before I plan anything: what airports can be booked here?", "trip=leisure"),) if scene.first else ()),
+        ("Which airports do you serve? I'd like to see the whole list before I decide where to go.", "trip=leisure"),
+        ("I'm looking for ideas for my next vacation. Can you show me all the airports I could fly to?", "trip=leisure"),
     )
 
 

@@ -88,8 +88,8 @@ def budget(scene: Scene) -> str:
     scene.call("set_budget_limit", access_token=value, budget_limit=amount)
     scene.leave_out(f"I spend too much on traveling. Please set a limit to my travel budget.{note}", f"Let's say ${amount:,}.")
     return scene.say(
-        f"I tend to overspend on vacation. Please set my travel budget to ${amount:,}.{note}",
-        f"My manager approved {amount:,} dollars for travel this quarter, so set that as my limit.{note}",
+        (f"I tend to overspend on vacation. Please set my travel budget to ${amount:,}.{note}", "trip=leisure"),
+        (f"My manager approved {amount:,} dollars for travel this quarter, so set that as my limit.{note}", "trip=business"),
         f"Can you cap my travel spending at ${amount:,}?{note}",
     )
 
@@ -104,15 +104,19 @@ def budget_in_currency(scene: Scene) -> str:
     scene.call("set_budget_limit", access_token=value, budget_limit=limit)
     money = f"{amount:,} {CURRENCIES[currency]}"
     return scene.say(
-        f"I've saved {money} for traveling. Work out what that is in US dollars and make it my budget limit.{note}",
-        f"The grant for my research trip is {money}, but the budget is kept in US dollars. Please convert it and set the limit to "
-        f"that amount.{note}",
+        f"I've put aside {money} for traveling. Work out what that is in US dollars and make it my budget limit.{note}",
+        (
+            f"The grant for my research trip is {money}, but the budget is kept in US dollars. Please convert it and set the limit to "
+            f"that amount.{note}",
+            "trip=business",
+        ),
     )
 
 
 @goal(TRAVEL, topic="fiscal year")
 def fiscal_year(scene: Scene) -> str:
     scene.call("get_budget_fiscal_year")
+    scene.suppose(year="past", trip="business")
     return scene.say(
         "I'm filling in my expense report: which fiscal year does our travel budget belong to?",
         "What fiscal year is the travel budget on record for? Finance wants to know.",
@@ -181,11 +185,13 @@ def tweet_trip(scene: Scene) -> str:
     flight = booked(scene)["flight"]
     month = flight.when.split()[0]
     words = scene.say(
-        f"{flight.where}, here I come! Who has tips for good food there?",
-        f"Flying to {flight.where} in {month}. What should I not miss?",
-        f"Tickets to {flight.where} are booked. I can't wait for {month}!",
+        (f"{flight.where}, here I come! Who has tips for good food there?", "trip=leisure"),
+        (f"Flying to {flight.where} in {month}. What should I not miss?", "trip=leisure"),
+        (f"My ticket to {flight.where} is booked. I can't wait for {month}!", "trip=leisure"),
+        (f"Flying to {flight.where} for work in {month}. Where do I get a good coffee?", "trip=business"),
+        (f"I will see my whole family in {flight.where} in {month}!", "trip=family"),
     )
-    tag = scene.pick(("#Wanderlust", "#TravelPlans", "#OnTheRoad", ""))
+    tag = scene.pick(("#TravelPlans", "#OnTheRoad", ""))
     tweet(scene, words, tag)
     tagged = f" with the hashtag {tag}" if tag else ""
     return scene.say(

@@ -53,6 +53,7 @@ def payment(scene: Scene) -> Payment:
 
 def book(scene: Scene, flight: Flight) -> Payment:
     """Book a flight and keep the booking."""
+    scene.suppose(year="now")
     travel = scene.service(TRAVEL)
     cost = scene.peek("get_flight_cost", **flight.arguments())["travel_cost_list"][0]
     scene.need(travel.budget_limit is None or cost <= travel.budget_limit or not scene.called("set_budget_limit"))
@@ -101,12 +102,12 @@ def book_one_of_them(scene: Scene) -> str:
     seat = CLASSES[flight.seat]
     if dear:
         return scene.say(
-            f"I've earned it: book the {seat} seat and pay {paid.with_card}.{paid.token_note}",
-            f"The company pays, so reserve the {seat} seat and put it through {paid.with_card}.{paid.token_note}",
+            (f"I've earned it: book the {seat} seat and pay {paid.with_card}.{paid.token_note}", "trip=leisure"),
+            (f"The company pays, so reserve the {seat} seat and put it through {paid.with_card}.{paid.token_note}", "trip=business"),
         )
     return scene.say(
         f"Economy will do. Please book that one {paid.with_card}.{paid.token_note}",
-        f"I'd rather save the money: book me the economy seat and pay {paid.with_card}.{paid.token_note}",
+        (f"I'd rather save the money: book me the economy seat and pay {paid.with_card}.{paid.token_note}", "trip=leisure"),
     )
 
 
@@ -123,12 +124,18 @@ def book_flight_now(scene: Scene) -> str:
         scene.say(f"I have to travel on {flight.when}.", f"The flight should be on {flight.when}."),
     )
     return scene.say(
-        f"I have to be at a conference, so please book me a flight from {start} to {end} on {flight.when}, {seat}. Pay "
-        f"{paid.with_card}.{paid.token_note}",
+        (
+            f"I have to be at a conference, so please book me a flight from {start} to {end} on {flight.when}, {seat}. Pay "
+            f"{paid.with_card}.{paid.token_note}",
+            "trip=business",
+        ),
         f"Book me from {start} to {end} on {flight.when} in {seat}, please, and pay {paid.with_card}. I already know what it "
         f"costs.{paid.token_note}",
-        f"My grandmother turns 90 and I'm going: get me a seat in {seat} from {start} to {end} for {flight.when} and pay "
-        f"{paid.with_card}.{paid.token_note}",
+        (
+            f"My grandmother turns 90 and I'm going: get me a seat in {seat} from {start} to {end} for {flight.when} and pay "
+            f"{paid.with_card}.{paid.token_note}",
+            "trip=family",
+        ),
     )
 
 
@@ -227,7 +234,7 @@ def cancel(scene: Scene) -> str:
     booking = booked(scene)
     scene.call("cancel_booking", access_token=value, booking_id=booking["id"])
     return scene.say(
-        f"Bad news, my plans just fell through: my meeting was moved online. Please cancel that flight.{note}",
+        (f"I won't have to travel after all, since everything was moved online. Please cancel that flight.{note}", "trip=business"),
         f"My daughter has come down with the flu, so I have to stay home. Can you cancel the booking you just made?{note}",
         f"I got the dates wrong and can't travel that day after all. Please cancel the reservation.{note}",
     )
@@ -299,6 +306,6 @@ def card_balance(scene: Scene) -> str:
     scene.call("get_credit_card_balance", access_token=value, card_id=card)
     scene.keep("card", id=card, said="with that card")
     return scene.say(
-        f"I'm about to plan a trip. What's the balance on my card '{card}'?{note}",
+        f"I'm putting a trip together. What's the balance on my card '{card}'?{note}",
         f"How much money is left on the card saved as '{card}'? I don't want a payment to bounce.{note}",
     )

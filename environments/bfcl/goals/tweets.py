@@ -124,7 +124,7 @@ def post_with_tags_and_mention(scene: Scene) -> str:
     tweet(scene, text, tags=list(tags[:1]), mentions=list(mentions))
     words = quoted(scene, text)
     return scene.say(
-        f"Tweet {words} with the hashtag {tags[0]} and mention {mentions[0]}, who like to share such things.{who}",
+        f"Tweet {words} with the hashtag {tags[0]} and mention {mentions[0]}. They like to share such things.{who}",
         f"Let's post something: {words} Use the hashtag {tags[0]} and mention {mentions[0]}.{who}",
     )
 
@@ -172,5 +172,5 @@ def numbers_after_posting(scene: Scene) -> str:
     scene.call("get_user_stats", username=user)
     return scene.say(
         f"How many tweets does my account '{user}' have now, and how many accounts do I follow?",
-        f"What do the statistics of my account '{user}' look like after that?",
+        f"And what are the figures of my account '{user}' after that: tweets, retweets, accounts I follow?",
     )

@@ -198,8 +198,8 @@ def my_numbers(scene: Scene) -> str:
     scene.call("get_user_stats", username=user)
     return scene.say(
         f"How active is my Twitter account '{user}'? I'd like the number of tweets, retweets and accounts I follow.",
-        f"I'm curious about my numbers on Twitter. Get me the statistics of '{user}'.",
-        f"For my media kit I need the Twitter statistics of my account '{user}'.",
+        f"I'm curious how my Twitter account '{user}' is doing. How many tweets and retweets are there, and how many accounts do I follow?",
+        f"For my media kit I need the current figures of my Twitter account '{user}'. What are they?",
     )
 
 
@@ -229,7 +229,7 @@ def tweet_about_the_order(scene: Scene) -> str:
     order = scene.last("order")
     scene.need(order["turn"] == len(scene.turns) - 1 and order["side"] == "Buy")
     who = sign_in(scene)
-    text = f"Just placed an order for {order['amount']} shares of {order['stock']}. Wish me luck!"
+    text = f"Just ordered {order['amount']} {order['stock']} shares. Wish me luck!"
     tweet(scene, text, tags=["#Investing"])
     words = quoted(scene, text)
     return scene.say(

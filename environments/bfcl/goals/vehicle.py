@@ -1,17 +1,17 @@
 """Goals around the parked car and its cabin: doors, engine, brakes, lights, climate, what it reports."""
 
 from .registry import goal
-from .scene import Scene
+from .scene import Scene, Wording
 
 CAR = "VehicleControlAPI"
 DOORS = {"driver": "driver's door", "passenger": "passenger door", "rear_left": "rear left door", "rear_right": "rear right door"}
-QUESTIONS = {
+QUESTIONS: dict[str, tuple[Wording, ...]] = {
     "battery": (
         "The car cranked slowly this morning. What voltage does the battery show?",
-        "It's been freezing at night, so I'd like to know how the battery is doing. What's its voltage?",
+        ("It's been freezing at night, so I'd like to know how the battery is doing. What's its voltage?", "weather=cold"),
     ),
     "doors": (
-        "I'm not sure that I locked everything. Which of the car's doors are locked?",
+        ("I'm not sure that I locked everything. Which of the car's doors are locked?", "place=away"),
         "Can you tell me how the doors of my car are right now, locked or unlocked?",
     ),
     "climate": (
@@ -19,16 +19,16 @@ QUESTIONS = {
         "My wife said the cabin felt odd yesterday. What are the current settings of the air conditioning?",
     ),
     "headlights": (
-        "Did I leave the headlights on?",
-        "Someone at the office said a car in the lot has its lights on. Are my headlights on?",
+        ("Did I leave the headlights on?", "place=away"),
+        ("Someone at the office said a car in the lot has its lights on. Are my headlights on?", "place=away"),
     ),
     "parkingBrake": (
-        "I parked on a hill and can't remember setting the parking brake. Is it on?",
-        "Is my car's parking brake engaged?",
+        ("I walked away from the car and can't remember setting the parking brake. Is it on?", "place=away"),
+        ("Is my car's parking brake on? I left in a hurry.", "place=away"),
     ),
     "engine": (
-        "I'm back in the house and not sure what I did: is the car's engine running?",
-        "Is the engine of my car on right now?",
+        ("I'm back in the house and not sure what I did: is the car's engine running?", "place=away"),
+        ("Is the engine of my car on right now? I got out in a hurry.", "place=away"),
     ),
 }
 
@@ -94,7 +94,9 @@ def ask_about_the_car(scene: Scene) -> str:
 def lights_off(scene: Scene) -> str:
     scene.need(scene.just("ask_about_the_car"))
     scene.call("setHeadlights", mode="off")
-    return scene.say("Oh dear. Please switch them off before the battery dies.", "Then turn them off for me, it's broad daylight.")
+    return scene.say(
+        "Oh dear. Please switch them off before the battery dies.", ("Then turn them off for me, it's broad daylight.", "time=day")
+    )
 
 
 @goal(CAR, needs=("doors open",), topic="doors")
@@ -119,15 +121,15 @@ def headlights(scene: Scene) -> str:
     scene.call("setHeadlights", mode="on" if turn_on else "off")
     if turn_on:
         return scene.say(
-            "It's getting dark out here. Turn my headlights on, please.",
+            ("It's getting dark out here. Turn my headlights on, please.", "time=night place=car"),
             "There's thick fog ahead. Could you switch the headlights on?"
             if car.engine_state == "running"
-            else "Please turn on the car's headlights, I have to look for my keys in front of it.",
-            "I can hardly see the driveway. Put the car's headlights on for me.",
+            else ("I've dropped my keys somewhere in front of the car. Turn on the headlights, please.", "time=night place=car"),
+            ("I can hardly see the driveway. Put the car's headlights on for me.", "time=night place=car"),
         )
     return scene.say(
-        "The sun is up, so I don't need the headlights any more. Please turn them off.",
-        "Could you switch my headlights off? I've reached a well-lit garage.",
+        ("The sun is up, so I don't need the headlights any more. Please turn them off.", "time=day place=car"),
+        ("Could you switch my headlights off? I've reached a well-lit garage.", "place=car"),
     )
 
 
@@ -137,14 +139,15 @@ def lock_all(scene: Scene) -> str:
     closed = [door for door in DOORS if door not in _unlocked(scene)]
     scene.call("lockDoors", unlock=False, door=_unlocked(scene))
     scene.keep("parked")
+    scene.suppose(place="away")
     if closed:
         return scene.say(
             "I think some of my car's doors are still unlocked. Please make sure that all four are locked.",
-            "Could you lock whatever doors of the car are still open? I'm going to bed.",
+            ("Could you lock whatever doors of the car are still open? I'm going to bed.", "time=night errand=none"),
         )
     return scene.say(
         "I walked away from the car without locking it. Can you lock all the doors?",
-        "There have been break-ins in our street. Lock all four doors of my car, please.",
+        ("There have been break-ins in our street. Lock all four doors of my car, please.", "errand=none"),
         "Please lock the whole car for me, every door.",
     )
 
@@ -157,10 +160,11 @@ def park_and_leave(scene: Scene) -> str:
     scene.call("lockDoors", unlock=False, door=_unlocked(scene))
     scene.call("activateParkingBrake", mode="engage")
     scene.keep("parked")
+    scene.suppose(place="away")
     return scene.say(
-        "I've parked on a slope and am off to see a friend. Lock all the doors and set the parking brake, please.",
-        "The car stays here overnight, so put on the parking brake and lock every door.",
-        "I'm leaving the car at the trailhead for the day. Could you lock it up completely and engage the parking brake?",
+        ("I've parked on a slope and am off to see a friend. Lock all the doors and set the parking brake, please.", "errand=visit"),
+        ("The car stays here overnight, so put on the parking brake and lock every door.", "errand=none"),
+        ("I'm leaving the car at the trailhead for the day. Could you lock it up completely and engage the parking brake?", "errand=hike"),
     )
 
 
@@ -171,6 +175,7 @@ def unlock_some(scene: Scene) -> str:
     doors, texts = scene.pick(_UNLOCKING)
     scene.need(all(car.doorStatus[door] == "locked" for door in doors))
     scene.call("lockDoors", unlock=True, door=doors)
+    scene.suppose(place="away")
     return scene.say(*texts)
 
 
@@ -185,17 +190,18 @@ def start_engine(scene: Scene) -> str:
     if car.brakePedalStatus != "pressed" or car._brakePedalForce != 1000.0:
         scene.call("pressBrakePedal", pedalPosition=1.0)
     started = scene.call("startEngine", ignitionMode="START")
+    scene.suppose(place="car", driver="me")
     scene.keep("engine", fuel=started["fuelLevel"])
     scene.keep("fuel", level=started["fuelLevel"])
     if locking:
         return scene.say(
             "We're all in and ready to go. Lock the doors and start the car, please.",
-            "Time to leave for work. Please lock up all the doors and get the engine running.",
-            "I'd like to set off now. Start the engine, and lock the doors first, as the car won't start otherwise.",
+            ("Time to leave for work. Please lock up all the doors and get the engine running.", "errand=work"),
+            "I'd like to set off now. Lock all the doors, please, and start the engine.",
         )
     return scene.say(
         "I'm sitting in the car and ready to go. Start the engine, please.",
-        "Could you get the engine running for me? I'm off to the airport.",
+        ("Could you get the engine running for me? I'm off to the airport.", "errand=airport"),
         "Time to leave. Please start the car.",
     )
 
@@ -231,6 +237,7 @@ def parking_brake(scene: Scene) -> str:
         )
     scene.need(car.engine_state != "running")
     scene.call("activateParkingBrake", mode="engage")
+    scene.suppose(place="car")
     return scene.say(
         "The street is steeper than I thought. Please put the parking brake on.",
         "I'm about to change a wheel. Engage the parking brake for me first, please.",
@@ -247,6 +254,7 @@ def brake_lights(scene: Scene) -> str:
     half = scene.chance(0.5)
     scene.call("pressBrakePedal", pedalPosition=0.5 if half else 1.0)
     scene.keep("pedal")
+    scene.suppose(place="car")
     how = "halfway" if half else "all the way"
     return scene.say(
         f"My mechanic is standing behind the car to watch the brake lights. Press the brake pedal {how} down and keep it there.",

@@ -4,13 +4,10 @@ from .registry import goal
 from .scene import Scene
 from .vehicle import CAR
 
-_NOTES = (
-    "Oil change due at 52,000 miles",
-    "Rental car: return by Sunday noon",
-    "Left rear light replaced in May",
-    "Parking ticket is in the glove box",
-    "Check coolant before the next trip",
-)
+
+def weather(value: float) -> str:
+    """What people call a temperature outside, in degrees Celsius."""
+    return "cold" if value < 10 else "warm" if value > 20 else "mild"
 
 
 @goal(CAR, topic="climate")
@@ -22,6 +19,7 @@ def set_climate(scene: Scene) -> str:
     fan = scene.pick((20, 30, 40, 60, 70, 80))
     scene.need(degrees != car.acTemperature)
     scene.call("adjustClimateControl", temperature=degrees, fanSpeed=fan, mode=mode)
+    scene.suppose(weather="warm" if mode == "cool" else "cold")
     what = "cooled down" if mode == "cool" else "heated"
     scene.leave_out(f"I'd like the car {what}, please.", f"Make it {degrees} °C, with the fan at {fan} percent.")
     if mode == "cool":
@@ -40,7 +38,7 @@ def set_temperature(scene: Scene) -> str:
     degrees = scene.pick(degrees for degrees in (19, 20, 21, 22, 23) if degrees != scene.service(CAR).acTemperature)
     scene.call("adjustClimateControl", temperature=degrees)
     return scene.say(
-        f"Set the car to {degrees} °C on auto with the fan at 50 percent, please.",
+        f"The cabin never feels right. Set it to {degrees} °C on auto with the fan at 50 percent, please.",
         f"I like it at {degrees} degrees Celsius. Put the climate control on auto with the fan at 50 percent.",
     )
 
@@ -50,7 +48,7 @@ def set_fahrenheit(scene: Scene) -> str:
     degrees, fan = scene.pick((66, 68, 70, 72, 74)), scene.pick((30, 40, 60, 75))
     scene.call("adjustClimateControl", temperature=degrees, unit="fahrenheit", fanSpeed=fan, mode="auto")
     return scene.say(
-        f"Set the climate control to {degrees} degrees Fahrenheit on auto, with the fan at {fan} percent.",
+        f"I'd be comfortable at {degrees} degrees Fahrenheit. Put the climate control on auto for that, with the fan at {fan} percent.",
         f"My passengers are American and asked for {degrees} °F. Use automatic mode and a fan speed of {fan}%, please.",
     )
 
@@ -60,8 +58,9 @@ def defrost(scene: Scene) -> str:
     scene.need(not scene.things.get("outside"))
     degrees = scene.pick((23, 24, 25, 26))
     scene.call("adjustClimateControl", temperature=degrees, fanSpeed=100, mode="defrost")
+    scene.suppose(weather="cold", place="car")
     return scene.say(
-        f"The windshield is iced over. Run the defroster at {degrees} °C with the fan on full.",
+        f"The windshield is iced over and I want to leave. Run the defroster at {degrees} °C with the fan on full.",
         f"I can't see a thing through the fogged-up windshield. Switch to defrost at {degrees} degrees Celsius, fan at 100 percent.",
     )
 
@@ -70,10 +69,12 @@ def defrost(scene: Scene) -> str:
 def outside(scene: Scene) -> str:
     value = scene.call("get_outside_temperature_from_google")["outsideTemperature"]
     scene.keep("outside", value=value)
+    scene.suppose(weather=weather(value))
+    on_the_way = scene.called("startEngine", "set_navigation")
     return scene.say(
-        "Do I need a coat? Tell me what the temperature is outside right now.",
+        "Do I need a coat? Look up on Google what the temperature is outside right now.",
         "How warm is it outside at the moment? You can ask Google.",
-        "Before I take the convertible out: what does Google say about the outside temperature?",
+        *(() if on_the_way else ("I'd like to walk instead of taking the car. What does Google say about the outside temperature?",)),
     )
 
 
@@ -104,28 +105,42 @@ def climate_by_weather(scene: Scene) -> str:
     value = scene.call("get_outside_temperature_from_google")["outsideTemperature"]
     limit, fan = scene.pick((12, 15, 18)), scene.pick((30, 40, 60))
     scene.need(abs(value - limit) > 1)
+    scene.suppose(weather=weather(value))
     mode, degrees = ("heat", 22) if value < limit else ("cool", 20)
     scene.call("adjustClimateControl", temperature=degrees, fanSpeed=fan, mode=mode)
     return scene.say(
-        f"Check the temperature outside. If it's below {limit} °C, heat the car to 22 °C, otherwise cool it to 20 °C, and run the fan "
-        f"at {fan} percent "
-        "either way.",
-        f"I want the cabin to be pleasant. Below {limit} °C outside, please heat it to 22 °C; if it's warmer than that, cool it to 20 °C. "
-        f"Fan at {fan}%.",
+        f"Check on Google how warm it is outside. If it's below {limit} °C, heat the car to 22 °C, otherwise cool it to 20 °C. Either "
+        f"way, run the fan at {fan} percent.",
+        f"I want the cabin to be pleasant. If Google says that it's below {limit} °C outside, heat it to 22 °C; if it's warmer than that, "
+        f"cool it to 20 °C. Fan at {fan}% in both cases.",
     )
 
 
-@goal(CAR, topic="note")
-def note_on_display(scene: Scene) -> str:
-    first, second = scene.rng.sample(_NOTES, 2)
+@goal(CAR, needs=("tires",), topic="note")
+def note_about_the_tires(scene: Scene) -> str:
+    scene.need(scene.just("tire_pressure", "tires_or_shop", "tire_figures"))
+    note = scene.pick(("Check the tires again on Friday", "Tire pressure checked, next check in two weeks"))
+    scene.call("display_log", messages=[note])
+    scene.leave_out("Leave me a reminder on the car's log display, please.", f"It should say '{note}'.")
+    return scene.say(
+        f"I shouldn't lose sight of that. Show the message '{note}' on the car's log display.",
+        f'Please put "{note}" on the log display of the car so that I remember.',
+    )
+
+
+@goal(CAR, needs=("filled",), topic="note")
+def note_about_the_tank(scene: Scene) -> str:
+    scene.suppose(driver="other", car="own")
+    full = scene.last("filled")["full"]
+    first = "The tank is full, have a good trip!" if full else "I put some gas in, have a good trip!"
+    second = scene.pick(("The parking ticket is in the glove box", "The spare key is in the kitchen drawer"))
     if scene.chance(0.4):
         scene.call("display_log", messages=[first, second])
         return scene.say(
-            f"I'm handing the car to my brother. Show these two messages on its log display, in this order: '{first}' and '{second}'."
+            f"My brother takes the car next. Show him these two messages on its log display, in this order: '{first}' and '{second}'."
         )
     scene.call("display_log", messages=[first])
-    scene.leave_out("I'd like to leave a message on the car's log display.", f"It should say '{first}'.")
     return scene.say(
-        f"Please show the message '{first}' on the car's log display so that I don't forget.",
-        f'My wife drives next. Display "{first}" in the car\'s log for her, please.',
+        f'My wife drives next. Put "{first}" on the log display of the car for her, please.',
+        f"My daughter is borrowing the car. Let its log display say '{first}'",
     )

@@ -8,7 +8,9 @@ from .vehicle import CAR
 
 @goal(CAR, needs=("engine",), topic="message", also=("MessageAPI",))
 def message_on_departure(scene: Scene) -> str:
-    words = scene.say("I'm leaving now, see you soon.", "Just got in the car. Put the kettle on!", "I'm on my way, but a little late.")
+    words = scene.say(
+        "I'm leaving now, see you soon.", ("Just got in the car. Put the kettle on!", "errand=visit"), "I'm on my way, but a little late."
+    )
     name, note = send(scene, words)
     return scene.say(
         f"Let {name} know that I'm coming. Send this message: '{words}'{note}",
@@ -18,6 +20,7 @@ def message_on_departure(scene: Scene) -> str:
 
 @goal(CAR, needs=("engine",), topic="tweet", also=("TwitterAPI",))
 def tweet_on_departure(scene: Scene) -> str:
+    scene.suppose(errand="trip")
     words = scene.say("The road trip starts now!", "Bags packed, engine on, off we go.", "First stop: coffee. Then the mountains.")
     tag = scene.pick(("#RoadTrip", "#OnTheRoad", ""))
     tweet(scene, words, tag)
@@ -30,8 +33,10 @@ def tweet_on_departure(scene: Scene) -> str:
 
 @goal(CAR, needs=("filled",), topic="tweet", also=("TwitterAPI",))
 def tweet_full_tank(scene: Scene) -> str:
+    full = scene.last("filled")["full"]
     words = scene.say(
-        "Gas prices are a joke these days.", "Fueled up for the weekend. Where should I go?", "There goes my paycheck, into the gas tank."
+        ("Gas prices are a joke these days.", "gas=dear"),
+        *(("Fueled up for the weekend. Where should I go?", ("There goes my paycheck, into the gas tank.", "gas=dear")) if full else ()),
     )
     tweet(scene, words)
     return scene.say(f"Now post a tweet for me that says '{words}'", f'I have to tell my followers. Please tweet "{words}"')
@@ -43,9 +48,11 @@ def ticket_for_tires(scene: Scene) -> str:
     title, text = "Uneven tire pressure", "Please inspect the tires of my company car."
     scene.need(len(set(scene.last("tires")["found"])) > 1)
     priority = scene.pick((2, 3, 4))
+    scene.suppose(car="company")
     scene.call("create_ticket", title=title, description=text, priority=priority)
     return scene.say(
-        f"They aren't even. Open a ticket for the fleet team titled '{title}' with the description '{text}' and priority {priority}.",
+        f"They aren't even, so the fleet team should have a look. Open a ticket at priority {priority} called '{title}' that says '{text}'",
+        f"That needs fixing. Please file a priority {priority} ticket titled '{title}' and describe it like this: '{text}'",
     )
 
 
@@ -54,7 +61,7 @@ def message_parked(scene: Scene) -> str:
     words = scene.say(
         "The car is locked, you can take the spare key.",
         "I left the car in our usual spot.",
-        "The car is parked. See you at the restaurant!",
+        ("The car is parked. See you at the restaurant!", "errand=dinner"),
     )
     name, note = send(scene, words)
     return scene.say(f"Now let {name} know. The message is '{words}'{note}", f'Please write "{words}" to {name}.{note}')
@@ -70,7 +77,8 @@ def message_destination(scene: Scene) -> str:
 @goal(CAR, needs=("shop",), topic="message", also=("MessageAPI",))
 def message_shop(scene: Scene) -> str:
     words = scene.say(
-        "I have to take the car to a tire shop first, so I'll be an hour late.", "Car trouble again. Please start without me."
+        "I have to take the car to a tire shop first, so I'll be an hour late.",
+        "I have some trouble with the car. Please start without me.",
     )
     name, note = send(scene, words)
     return scene.say(

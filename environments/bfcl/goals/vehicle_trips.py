@@ -44,7 +44,7 @@ def _read_level(scene: Scene) -> float:
 
 def _add(scene: Scene, gallons: float) -> None:
     scene.keep("fuel", level=scene.call("fillFuelTank", fuelAmount=gallons)["fuelLevel"])
-    scene.keep("filled")
+    scene.keep("filled", full=scene.service(CAR).fuelLevel >= _TANK - 1)
 
 
 @goal(CAR, topic="fuel level")
@@ -53,7 +53,7 @@ def fuel_left(scene: Scene) -> str:
     _read_level(scene)
     return scene.say(
         "How much fuel do I have left in the tank? I'd like to know if I have to stop on the way home.",
-        "My teenager had the car all weekend. What's the fuel level?",
+        ("My teenager had the car all weekend. What's the fuel level?", "car=own"),
         "What does the fuel gauge say at the moment?",
     )
 
@@ -70,7 +70,10 @@ def fuel_in_liters(scene: Scene) -> str:
         )
     return scene.say(
         "How many liters of gas are in the tank at the moment? I grew up with the metric system.",
-        "My cousin from Germany is borrowing the car and asks how full the tank is, in liters. What can I tell him?",
+        (
+            "My cousin from Germany is borrowing the car and asks how full the tank is, in liters. What can I tell him?",
+            "driver=other car=own",
+        ),
     )
 
 
@@ -81,8 +84,8 @@ def fill_up(scene: Scene) -> str:
     _add(scene, _TANK - _read_level(scene))
     return scene.say(
         "I have a long drive ahead. Check the fuel level and fill the tank all the way up, please.",
-        "We're at the gas station. See how much fuel is left and top the tank off, I want it completely full.",
-        "Gas is cheap today. What's the fuel level? Whatever it is, fill the car up to the brim.",
+        ("We're at the gas station. See how much fuel is left and top the tank off, I want it completely full.", "place=car"),
+        ("Gas is cheap today. What's the fuel level? Whatever it is, fill the car up to the brim.", "gas=cheap"),
     )
 
 
@@ -104,13 +107,18 @@ def add_gallons(scene: Scene) -> str:
 def add_liters(scene: Scene) -> str:
     car = scene.service(CAR)
     scene.need(car.engine_state != "running")
-    liters = scene.pick(amount for amount in (20, 30, 35, 45, 55, 60) if car.fuelLevel + amount * 0.264172 <= _TANK)
+    liters = scene.pick(amount for amount in (10, 15, 20, 30, 35, 45, 55) if car.fuelLevel + amount * 0.264172 <= _TANK)
     gallons = scene.call("liter_to_gallon", liter=liters)["gallon"]
     _add(scene, round(gallons, 1))
     return scene.say(
-        f"My canister holds {liters} liters and I want to pour all of it into the tank. Work out how many gallons that is, round it "
-        "to one decimal, and "
-        "add that much.",
+        *(
+            (
+                f"I've brought a canister with {liters} liters of gas. The car only understands gallons, so put in as many as that is, "
+                "rounded to one decimal.",
+            )
+            if liters <= 20
+            else ()
+        ),
         f"Please put {liters} liters of gas in the car. The pump counts in gallons, so convert it first and round to a tenth of a gallon.",
     )
 
@@ -204,7 +212,7 @@ def tire_pressure(scene: Scene) -> str:
     running = scene.service(CAR).engine_state == "running"
     scene.keep("tires", found=_tires(scene))
     return scene.say(
-        *(() if running else ("It got cold overnight, so please check my tire pressures before I leave.",)),
+        *(() if running else (("It got cold overnight, so please check my tire pressures before I leave.", "weather=cold"),)),
         "The steering feels a bit off. What's the pressure in each of my tires?",
         "The car pulls to one side. How are the tire pressures?",
     )
@@ -241,7 +249,7 @@ def tire_shop(scene: Scene) -> str:
         )
     return scene.say(
         "I think I've run over a nail. Where's the closest tire shop?",
-        "It's time for winter tires. Which tire shop is nearest to me?",
+        ("It's time for winter tires. Which tire shop is nearest to me?", "weather=cold"),
     )
 
 
@@ -256,12 +264,13 @@ def drive_to_shop(scene: Scene) -> str:
 def navigate(scene: Scene) -> str:
     address = scene.pick(ADDRESSES)
     scene.call("set_navigation", destination=address)
+    scene.suppose(place="car", driver="me")
     scene.keep("destination", address=address)
     scene.leave_out("I'm meeting a friend at her new place. Please set the navigation.", f"She lives at {address}, and I'm late already.")
     return scene.say(
-        f"I'm visiting an old friend. Set the navigation to '{address}', please.",
-        f"Could you guide me to {address} today?",
-        f"The wedding is at '{address}'. Please enter that as my destination.",
+        (f"I'm visiting an old friend. Set the navigation to '{address}', please.", "errand=visit"),
+        f"I don't know the way, so could you guide me to {address}?",
+        (f"The wedding is at '{address}'. Please enter that as my destination.", "errand=wedding"),
     )
 
 
@@ -270,15 +279,10 @@ def cruise(scene: Scene) -> str:
     car = scene.service(CAR)
     scene.need(car.engine_state == "running" and car.parkingBrakeStatus == "released" and car.cruiseStatus != "active")
     scene.need(not scene.called("setCruiseControl", "get_current_speed"))
-    pressed = car.brakePedalStatus == "pressed"
-    if pressed:
-        scene.call("releaseBrakePedal")
+    scene.need(car.brakePedalStatus == "released")
+    scene.suppose(place="car", driver="me")
     speed, gap = scene.pick((45, 55, 60, 65, 70)), scene.pick((40, 60, 80, 100))
     scene.call("setCruiseControl", speed=speed, activate=True, distanceToNextVehicle=gap)
-    if pressed:
-        return (
-            f"Let's get going: release the brake pedal, then set the cruise control to {speed} mph with {gap} meters to the car in front."
-        )
     scene.leave_out(
         "I'm on the highway now. Turn on the cruise control, please.", f"{speed} mph, and keep {gap} meters to the car in front."
     )
