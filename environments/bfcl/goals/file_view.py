@@ -56,6 +56,12 @@ class Seen:
         return not self.name.startswith(".") and not self.name.lower().endswith(_PICTURES) and self.words > 1
 
     @property
+    def prose(self) -> bool:
+        """Whether it is a text that somebody wrote for others to read, by its name."""
+        technical = ("config", "log", "test", "data", "list", "result", "setting", "deploy", "install")
+        return self.ending in (".txt", ".md", ".docx", ".pdf", "") and not any(part in self.name.lower() for part in technical)
+
+    @property
     def quotable(self) -> bool:
         """Whether its text can be repeated word for word without a doubt: one short line without quotation marks or outer blanks."""
         return self.legible and self.content == self.content.strip() and len(self.content) <= SHORT and not set(self.content) & set("\n\"'")

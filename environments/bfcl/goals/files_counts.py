@@ -8,13 +8,14 @@ from .scene import Scene
 
 @goal(FILES, topic="file count")
 def count_words(scene: Scene) -> str:
-    file = some_file(scene, 4)
+    file = some_file(scene, 6)
+    scene.need(file.prose)
     place = where(scene, file.path)
     enter(scene, file.path)
     scene.call("wc", file_name=file.name, mode="w")
     keep_file(scene, file.name, counted="words")
     return scene.say(
-        f"How many words are in {file.said}{place}? There's a limit that I have to stay under.",
+        f"How many words are in {file.said}{place}? I have to tell the translator.",
         f"I need the word count of {file.said}{place} for the cover sheet.",
         f"Can you count the words in {file.said}{place}? I'm paid by the word.",
     )
@@ -24,7 +25,7 @@ def count_words(scene: Scene) -> str:
 def which_is_longer(scene: Scene) -> str:
     one = some_file(scene, 3)
     other = scene.pick(file for file in below(scene) if file.path == one.path and file.name != one.name and file.legible)
-    scene.need(one.words != other.words and not mentioned(scene, other.name))
+    scene.need(one.words != other.words and not mentioned(scene, other.name) and one.prose and other.prose)
     place = where(scene, one.path)
     enter(scene, one.path)
     scene.call("wc", file_name=one.name, mode="w")
@@ -74,7 +75,7 @@ def count_characters(scene: Scene) -> str:
     return scene.say(
         f"How many characters does the text in {file.said}{place} have? The upload form accepts only so many.",
         f"I have to enter the exact character count of {file.said}{place} in a form. What is it?",
-        f"Count the characters in {file.said}{place} for me, please. I want to know whether it fits in a text message.",
+        f"Count the characters in {file.said}{place} for me, please. The box that it has to go into takes only so many.",
     )
 
 

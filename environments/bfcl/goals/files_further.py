@@ -58,7 +58,7 @@ def count_that_file(scene: Scene) -> str:
     keep_file(scene, file.name, counted=unit)
     return scene.say(
         f"How many {unit} is that file in total? I have to give the number in the form.",
-        f"Can you also count the {unit} in that file? There's a limit.",
+        f"Can you also count the {unit} in that file? The translator asks for it.",
         f"I need the number of {unit} of that file as well.",
     )
 

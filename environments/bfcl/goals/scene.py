@@ -15,6 +15,9 @@ Wording = str | tuple[str, str]
 """What a user writes, alone or with the facts that it tells, "trip=business weather=cold"."""
 
 
+_LOOK_UPS = ("get_", "list_", "view_", "find_", "check_", "search_", "estimate_", "display", "cat", "wc", "grep", "sort", "tail", "diff")
+
+
 class NotHere(Exception):
     """This world lacks what a goal needs; the goal is not offered here."""
 
@@ -50,6 +53,8 @@ class Scene:
     """See `leave_out`, for the turn in progress."""
     before: tuple[Call, ...] = ()
     """Calls that fulfilled the turns before the story."""
+    shown: list[tuple[Call, str]] = field(factory=list)
+    """Calls that look something up, with the results that the conversation has shown."""
 
     @property
     def first(self) -> bool:
@@ -73,6 +78,9 @@ class Scene:
         asked = name.endswith("_login_status")  # "not logged in" answers the question
         if result.error is not None or (soft_failure(result.value) and not asked):
             raise NotHere(f"{call}: {result.text}")
+        if looks_up(call):
+            self.need((call, result.text) not in self.shown)
+            self.shown.append((call, result.text))
         self.calls.append(call)
         return result.value
 
@@ -147,6 +155,11 @@ class Scene:
     def earlier(self) -> list[Call]:
         """The calls of all turns before this one."""
         return [*self.before, *(call for turn in self.turns for call in turn.calls)]
+
+
+def looks_up(call: Call) -> bool:
+    """Whether a call only looks something up, so that nobody makes it again while its result is known."""
+    return call.name.startswith(_LOOK_UPS)
 
 
 def _facts(written: str) -> dict[str, str]:

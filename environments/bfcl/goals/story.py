@@ -1,6 +1,7 @@
 """Stories: goals in turn, each carried out where the one before it ended."""
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 
@@ -11,7 +12,7 @@ from ..decode import Call
 from ..request_lint import fault_in
 from ..simulated_apis import SimulatedApis, Start, fresh
 from .registry import GOALS, KnownGoal
-from .scene import NotHere, Scene, Turn
+from .scene import NotHere, Scene, Turn, looks_up
 
 MODULES: tuple[str, ...] = (
     "files",
@@ -59,12 +60,12 @@ def goals(apis: Apis, start: Start, seed: int, count: int, after: Sequence[Actio
     rng = random.Random(f"goals {seed} {start}")
     world = fresh(apis, start)
     before = tuple(Call(action.name, dict(action.arguments)) for action in after)
-    for call in before:
-        world.execute(call)
+    results = [(call, world.execute(call).text) for call in before]
+    shown = [(call, text) for call, text in results if looks_up(call)]
     saved, found, seen = world.save(), list[Goal](), set[str]()
     openings = _openings(apis, saved, rng)
     for opening in openings if count else ():
-        story = _story(Scene(SimulatedApis(apis, saved), rng, before=before), opening)
+        story = _story(Scene(SimulatedApis(apis, saved), rng, before=before, shown=list(shown)), opening)
         if story is not None and story.query not in seen:
             seen.add(story.query)
             found.append(story)
@@ -74,11 +75,16 @@ def goals(apis: Apis, start: Start, seed: int, count: int, after: Sequence[Actio
 
 
 def _openings(apis: Apis, saved: bytes, rng: random.Random) -> Iterator[KnownGoal]:
-    """Goals for the first turn: all in a random order, four times."""
+    """Goals for the first turn: all in a random order, four times. The classes take turns, so that none fills a world with its goals."""
     owners = set(SimulatedApis(apis, saved).instances)
     first = [known for known in known_goals() if not known.needs and {known.owner, *known.also} <= owners]
     for _ in range(4):
-        yield from rng.sample(first, len(first))
+        mixed, ranks = rng.sample(first, len(first)), Counter[str]()
+        order = dict[str, int]()
+        for known in mixed:
+            ranks[known.owner] += 1
+            order[known.name] = ranks[known.owner]
+        yield from sorted(mixed, key=lambda known: order[known.name])
 
 
 def known_goals() -> list[KnownGoal]:
@@ -133,7 +139,7 @@ def _goal(turns: Sequence[Turn], left_out: int | None) -> Goal:
 def _take(scene: Scene, known: KnownGoal) -> bool:
     """Add a turn for a goal; False, with the scene as it was, where that does not work here."""
     saved, things = scene.world.save(), {kind: list(kept) for kind, kept in scene.things.items()}
-    facts = dict(scene.facts)
+    facts, shown = dict(scene.facts), list(scene.shown)
     scene.calls, scene.omission = [], None
     try:
         text = known.function(scene)
@@ -144,7 +150,7 @@ def _take(scene: Scene, known: KnownGoal) -> bool:
                 raise ValueError(f"the goal {known.name} words a request badly, {fault}: {words!r}")
     except NotHere:
         scene.world.load(saved)
-        scene.things, scene.facts = things, facts
+        scene.things, scene.facts, scene.shown = things, facts, shown
         return False
     scene.turns.append(Turn(known.name, text, tuple(scene.calls), scene.omission))
     scene.told.add(known.topic)

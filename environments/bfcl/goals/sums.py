@@ -8,13 +8,6 @@ OWN = "own figures"
 """The topic of all sums with the user's own figures: one of them is enough in a story."""
 
 
-_LONG_RESULTS = (
-    *("average_spending", "spread", "range_of_bills", "total", "share", "mileage", "growth", "metric_units"),
-    *("fare_share", "average_share_price", "share_of_characters", "tire_figures"),
-)
-"""Goals whose results have more digits than people want."""
-
-
 def _cents(scene: Scene, low: float, high: float, count: int) -> list[float]:
     """Amounts whose last digit is not 0, so that they are written as they are read."""
     return [(scene.rng.randrange(int(low * 10), int(high * 10)) * 10 + scene.rng.randrange(1, 10)) / 100 for _ in range(count)]
@@ -56,7 +49,7 @@ def range_of_bills(scene: Scene) -> str:
     scene.call("max_value", numbers=numbers)
     scene.keep("figure", value=scene.call("mean", numbers=numbers)["result"])
     return scene.say(
-        f"These are our heating costs for the last twelve months: {_listed(numbers)}. What are the lowest, the highest and the average?",
+        f"Our heating costs last year were {_listed(numbers)}. What's the lowest, the highest and the average?",
         f"I'm comparing apartments. The utility bills of this one were {_listed(numbers)}. Give me the lowest, the highest and the average.",
     )
 
@@ -158,30 +151,6 @@ def square_side(scene: Scene) -> str:
         f"Our new garden is a square of {area} square meters. How long is each side? {digits} digits are precise enough.",
         f"I'm fencing a square paddock of {area} square meters. Work out the square root to {digits} digits so that I know the side "
         "length.",
-    )
-
-
-@goal(SUMS, topic=OWN)
-def homework(scene: Scene) -> str:
-    number = -_cents(scene, 12, 480, 1)[0]
-    scene.call("absolute_value", number=number)
-    scene.call("power", base=number, exponent=3)
-    return scene.say(
-        f"I'm checking my daughter's math homework. What is the absolute value of {number}, and what is {number} to the power of 3?",
-        f"My son has to write down the absolute value of {number} and its third power. Can you work out both?",
-    )
-
-
-@goal(SUMS, needs=("figure",), topic="rounding")
-def rounded(scene: Scene) -> str:
-    scene.need(scene.just(*_LONG_RESULTS))
-    value, places = scene.last("figure")["value"], scene.pick((2, 3))
-    scene.need(isinstance(value, float) and round(value, places) != value)
-    scene.call("round_number", number=value, decimal_places=places)
-    words = {2: "two", 3: "three"}[places]
-    return scene.say(
-        f"That's more digits than I need. Please round it to {words} decimal places.",
-        f"Can you round that to {words} decimals for my notes?",
     )
 
 

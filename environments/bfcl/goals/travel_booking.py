@@ -41,9 +41,9 @@ def payment(scene: Scene) -> Payment:
         card = scene.last("card")
         return Payment(value, card["id"], card["said"], note)
     card_id = scene.pick(cards)
-    if len(cards) == 1 and scene.chance(0.5):
-        if not scene.called("get_all_credit_cards"):
-            scene.call("get_all_credit_cards")
+    known = scene.called("get_all_credit_cards") or any("card_id" in call.arguments for call in scene.earlier())
+    if len(cards) == 1 and not known and scene.chance(0.5):
+        scene.call("get_all_credit_cards")
         words = scene.say("with the credit card I have on file", "with the one card that's stored in my profile", "with my saved card")
     else:
         words = scene.say(f"with my card '{card_id}'", f"with the card saved as '{card_id}'")

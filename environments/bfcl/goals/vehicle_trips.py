@@ -27,9 +27,12 @@ ADDRESSES = (
     "67 Orchard Street, Ithaca, NY",
 )
 _TANK = 50.0
+_SHOW_FUEL = ("displayCarStatus", "fillFuelTank", "startEngine")
 
 
 def _level_known(scene: Scene) -> bool:
+    if any(call.name in _SHOW_FUEL and call.arguments.get("option", "fuel") == "fuel" for call in scene.before):
+        return True
     return bool(scene.things.get("fuel")) and scene.last("fuel")["level"] == scene.service(CAR).fuelLevel
 
 
