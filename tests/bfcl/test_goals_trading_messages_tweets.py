@@ -19,7 +19,7 @@ Stories = list[tuple[Task, Goal]]
 
 @pytest.fixture(scope="module")
 def stories(bfcl: Bfcl) -> Stories:
-    return [(start, goal) for seed in range(12) for start, goal in _stories(bfcl, seed, 5)]
+    return [(start, goal) for seed in range(18) for start, goal in _stories(bfcl, seed, 5)]
 
 
 def _stories(bfcl: Bfcl, seed: int, count: int) -> Iterator[tuple[Task, Goal]]:

@@ -170,6 +170,12 @@ def created(scene: Scene, name: str) -> bool:
     return any(call.name == "touch" and call.arguments["file_name"] == name for call in scene.earlier())
 
 
+def text_known(scene: Scene, file: Seen) -> bool:
+    """Whether the conversation holds a file's text: the user has dictated it, or a result has shown it."""
+    said = [str(call.arguments["content"]) for call in scene.earlier() if call.name == "echo"]
+    return file.content in said or any(call.name == "cat" and file.content in text for call, text in scene.shown)
+
+
 def the_file(scene: Scene) -> Seen:
     """The file that the last turn was about. Raises NotHere when it is gone, or when the last turn was about something else."""
     kept = scene.last("file")

@@ -220,9 +220,14 @@ def rename_that_file(scene: Scene) -> str:
             f"I'm not happy with the name of that file. Make it {name}.",
             f"Okay, now give that file a new name: {name}.",
         )
+    if scene.called("cat"):
+        return scene.say(
+            f"Thanks. Rename that file to {name}, so that everybody knows I've been through it.",
+            f"Good, that's done. Now call that file {name}, so that I don't look at it twice.",
+        )
     return scene.say(
-        f"Thanks. Rename that file to {name}, so that everybody knows I've been through it.",
-        f"Good, that's done. Now call that file {name}, so that I don't look at it twice.",
+        f"Thanks. That file should be called {name} from now on.",
+        f"Good. Now rename that file to {name}; that's how the others mark theirs.",
     )
 
 

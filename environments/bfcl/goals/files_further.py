@@ -2,7 +2,7 @@
 
 import re
 
-from .file_view import FILES, SHORT, current, folder_words, folders_in, free, here, keep_file, quoted, the_file
+from .file_view import FILES, SHORT, current, folder_words, folders_in, free, here, keep_file, quoted, text_known, the_file
 from .files_changes import REWRITTEN, replaceable
 from .registry import goal
 from .scene import Scene
@@ -11,7 +11,7 @@ from .scene import Scene
 @goal(FILES, needs=("file",), topic="file read")
 def read_that_file(scene: Scene) -> str:
     file = the_file(scene)
-    scene.need(file.legible and not scene.last("file").get("new") and not scene.last("file").get("lines"))
+    scene.need(file.legible and not text_known(scene, file) and not scene.last("file").get("lines"))
     scene.call("cat", file_name=file.name)
     keep_file(scene, file.name, read=True)
     return scene.say(
@@ -51,7 +51,7 @@ def replace_that_text(scene: Scene) -> str:
 @goal(FILES, needs=("file",), topic="file count")
 def count_that_file(scene: Scene) -> str:
     file = the_file(scene)
-    scene.need(file.legible and file.words > 3 and not scene.last("file").get("new"))
+    scene.need(file.legible and file.words > 3 and not text_known(scene, file))
     mode = scene.pick(("w", "c"))
     scene.call("wc", file_name=file.name, mode=mode)
     unit = "words" if mode == "w" else "characters"
@@ -132,8 +132,7 @@ def compare_it_with_another(scene: Scene) -> str:
 @goal(FILES, needs=("file",), topic="file grep")
 def lines_of_it_with_a_word(scene: Scene) -> str:
     file = the_file(scene)
-    kept = scene.last("file")
-    scene.need(file.legible and not kept.get("lines") and not kept.get("new") and not kept.get("read"))
+    scene.need(file.legible and not scene.last("file").get("lines") and not text_known(scene, file))
     word = scene.pick(
         sorted({word for word in re.findall(r"[A-Za-z]{5,}", file.content) if word.lower() not in ("about", "there", "which")})
     )

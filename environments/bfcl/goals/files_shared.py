@@ -6,7 +6,7 @@ from .file_view import FILES, Seen, below, enter, folder_at, free, keep_file, qu
 from .files_changes import fresh_files
 from .registry import goal
 from .scene import NotHere, Scene
-from .tickets import TICKETS, keep_ticket, priority_words, sign_in
+from .tickets import TICKETS, keep_ticket, old_ticket, priority_words, sign_in
 
 TWEETS, MESSAGES, MATH = "TwitterAPI", "MessageAPI", "MathAPI"
 _LONGEST_TWEET = 280
@@ -95,7 +95,7 @@ def tweet_that_text(scene: Scene) -> str:
 
 @goal(FILES, also=(TWEETS,), topic="tweet")
 def tweet_the_length(scene: Scene) -> str:
-    texts = [file for file in fresh_files(scene) if file.ending in (".txt", ".md", ".docx")]
+    texts = [file for file in fresh_files(scene) if file.prose]
     file = scene.pick(file for file in texts if file.legible and file.words > 4)
     place = where(scene, file.path)
     enter(scene, file.path)
@@ -256,9 +256,8 @@ def ticket_with_a_file(scene: Scene) -> str:
 
 @goal(FILES, also=(TICKETS,), topic="file new file")
 def save_a_ticket_text(scene: Scene) -> str:
-    ticket = scene.pick(
-        ticket for ticket in scene.service(TICKETS).ticket_queue if ticket.get("id") is not None and ticket.get("description")
-    )
+    ticket = old_ticket(scene)
+    scene.need(ticket.get("description") and not scene.called("get_ticket"))
     number, name, folder = ticket["id"], f"ticket_{ticket['id']}.txt", spot(scene)
     scene.need(name not in folder_at(scene, ()).contents and "'" not in ticket["description"])
     found = scene.call("get_ticket", ticket_id=number)

@@ -167,7 +167,8 @@ def _two(scene: Scene) -> list[str]:
 @goal(CHAT, needs=("message",), topic="second message")
 def add_a_line(scene: Scene) -> str:
     message = recent(scene, "send_a_message", "send_a_fact", "correct_the_message")
-    text = scene.pick(["Call me if anything is unclear.", "By the way, how was your weekend?", "And say hello to your family from me."])
+    texts = ["By the way, how was your weekend?", "And say hello to your family from me."]
+    text = scene.pick(texts if scene.just("send_a_message") else [*texts, "Call me if anything is unclear."])
     send(scene, message["name"], text)
     words = quoted(scene, text)
     name = message["name"]

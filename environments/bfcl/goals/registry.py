@@ -22,6 +22,8 @@ class KnownGoal:
     """No story holds two goals of one topic."""
     also: tuple[str, ...]
     """Further classes that it calls."""
+    alone: bool
+    """Whether it may be all of a story. It may not when its calls tell nothing but "yes"."""
     function: Function
 
 
@@ -29,7 +31,9 @@ GOALS: dict[str, KnownGoal] = {}
 """All goals by name."""
 
 
-def goal(owner: str, *, needs: tuple[str, ...] = (), topic: str = "", also: tuple[str, ...] = ()) -> Callable[[Function], Function]:
+def goal(
+    owner: str, *, needs: tuple[str, ...] = (), topic: str = "", also: tuple[str, ...] = (), alone: bool = True
+) -> Callable[[Function], Function]:
     """Put a function in the list of goals.
 
     The function makes the calls of one user turn by `scene.call` and returns what the user writes. It raises NotHere where the world lacks
@@ -40,7 +44,7 @@ def goal(owner: str, *, needs: tuple[str, ...] = (), topic: str = "", also: tupl
         name = function.__name__
         if name in GOALS:
             raise ValueError(f"two goals are called {name}")
-        GOALS[name] = KnownGoal(name, owner, needs, topic or name, also, function)
+        GOALS[name] = KnownGoal(name, owner, needs, topic or name, also, alone, function)
         return function
 
     return add

@@ -41,14 +41,14 @@ MODULES: tuple[str, ...] = (
     "sums",
     "found_figures",
 )
-TURNS = ((1, 0.15), (2, 0.4), (3, 0.33), (4, 0.12))
+TURNS = ((1, 0.15), (2, 0.35), (3, 0.35), (4, 0.15))
 """Number of user turns and how often; the benchmark has up to seven, but each further turn is a further thing that must be right."""
 TIED, SAME, OTHER = 120.0, 2.0, 0.3
 """Weights of a next goal: one that takes up what an earlier turn left behind, one of the class of the last turn, any other."""
-GOES_ON = {SAME: 0.35, OTHER: 0.15}
+GOES_ON = {SAME: 0.25, OTHER: 0.1}
 """How often a story goes on with a turn that takes nothing up: it ends instead, unless it would be a single call."""
-ONE_CALL = 0.3
-"""Share of the stories of a single call with arguments that may stay so; a single call without arguments may not."""
+ONE_CALL = 0.4
+"""Share of the stories of a single call with arguments that may stay so. A single call without arguments may not."""
 ASKED_BACK = 0.25
 """Share of the stories, among those that can, in which the user leaves out a value first and the agent must ask for it."""
 TRIES = 40
@@ -98,9 +98,11 @@ def _story(scene: Scene, opening: KnownGoal) -> Goal | None:
     if not _take(scene, opening):
         return None
     wanted = scene.rng.choices([number for number, _ in TURNS], [share for _, share in TURNS])[0]
-    bare = _is_bare(scene)
+    bare = _is_bare(scene, opening)
     for _ in range(TRIES):
         following = _following(scene)
+        if bare:
+            following = [known for known in following if known.needs or known.owner == opening.owner]
         if not following or (len(scene.turns) >= wanted and not bare):
             break
         known = scene.rng.choices(following, [_weight(known, scene) for known in following])[0]
@@ -108,13 +110,16 @@ def _story(scene: Scene, opening: KnownGoal) -> Goal | None:
             break
         if _take(scene, known):
             bare = False
-    return None if bare else _goal(scene.turns, _left_out(scene))
+    return None if bare and not _may_be_all(scene, opening) else _goal(scene.turns, _left_out(scene))
 
 
-def _is_bare(scene: Scene) -> bool:
+def _is_bare(scene: Scene, opening: KnownGoal) -> bool:
     """Whether the opening is one call only, which is too easy to be a story of its own."""
-    calls = scene.earlier()
-    return len(calls) == 1 and not (calls[0].arguments and scene.chance(ONE_CALL))
+    return len(scene.earlier()) == 1 and not (_may_be_all(scene, opening) and scene.chance(ONE_CALL))
+
+
+def _may_be_all(scene: Scene, opening: KnownGoal) -> bool:
+    return opening.alone and bool(scene.earlier()[0].arguments)
 
 
 def _left_out(scene: Scene) -> int | None:

@@ -50,17 +50,29 @@ def range_of_bills(scene: Scene) -> str:
     scene.keep("figure", value=scene.call("mean", numbers=numbers)["result"])
     return scene.say(
         f"Our heating costs last year were {_listed(numbers)}. What's the lowest, the highest and the average?",
-        f"I'm comparing apartments. The utility bills of this one were {_listed(numbers)}. Give me the lowest, the highest and the average.",
+        f"I'm comparing apartments. Utility bills here were {_listed(numbers)}. Give me the lowest, the highest and the average.",
     )
 
 
 @goal(SUMS, topic=OWN)
 def total(scene: Scene) -> str:
     numbers = _cents(scene, 12, 240, scene.pick((6, 7, 8)))
-    scene.keep("figure", value=scene.call("sum_values", numbers=numbers)["result"])
+    scene.keep("sum", value=scene.call("sum_values", numbers=numbers)["result"])
     return scene.say(
-        f"I have to hand in my expenses. What do these receipts add up to: {_listed(numbers)} dollars?",
-        f"We split the costs of our trip. Can you total {_listed(numbers)}?",
+        (f"I have to hand in my expenses. What do these receipts add up to: {_listed(numbers)} dollars?", "bills=own"),
+        (f"My friends and I split the costs of our trip. What do {_listed(numbers)} dollars make in total?", "bills=shared"),
+    )
+
+
+@goal(SUMS, needs=("sum",), topic="own figures again")
+def split_the_sum(scene: Scene) -> str:
+    scene.need(scene.just("total"))
+    scene.suppose(bills="shared")
+    value, people = scene.last("sum")["value"], scene.pick((6, 7, 9, 11))
+    scene.need(value == round(value, 2))
+    scene.call("divide", a=value, b=people)
+    return scene.say(
+        f"There were {people} of us. What does each one owe?", f"Divide that among the {people} of us, please. How much is it for each?"
     )
 
 
@@ -111,10 +123,25 @@ def mileage(scene: Scene) -> str:
 @goal(SUMS, topic=OWN)
 def commute(scene: Scene) -> str:
     miles, days = _tenths(scene, 12, 39), scene.rng.randrange(181, 229)
-    scene.call("multiply", a=miles, b=days)
+    scene.keep("distance", value=scene.call("multiply", a=miles, b=days)["result"])
     return scene.say(
-        f"For my tax return: my commute is {miles} miles there and back, and I did it on {days} days. How many miles are that in a year?",
-        f"I bike {miles} kilometers to work and back, {days} days a year. What distance does that make?",
+        (
+            f"For my tax return: my commute is {miles} miles there and back, on {days} days. How many miles is that in a year?",
+            "commute=car",
+        ),
+        (f"I bike {miles} kilometers to work and back, {days} days a year. What distance does that make?", "commute=bike"),
+    )
+
+
+@goal(SUMS, needs=("distance",), topic="own figures again")
+def pay_for_the_commute(scene: Scene) -> str:
+    scene.need(scene.just("commute"))
+    scene.suppose(commute="car")
+    value, rate = scene.last("distance")["value"], scene.pick((0.58, 0.67, 0.725))
+    scene.need(value == round(value, 1))
+    scene.call("multiply", a=value, b=rate)
+    return scene.say(
+        f"I can deduct ${rate} a mile. What does that come to?", f"The tax office grants ${rate} for each mile. How much is it in total?"
     )
 
 

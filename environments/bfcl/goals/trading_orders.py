@@ -301,7 +301,9 @@ def list_orders(scene: Scene) -> str:
 def newest_of_the_orders(scene: Scene) -> str:
     ids = scene.last("orders")["ids"]
     scene.need(scene.turns[-1].goal == "list_orders")
-    which, number = scene.pick([("highest", max(ids)), ("lowest", min(ids))])
+    ends = [("highest", max(ids)), ("lowest", min(ids))]
+    waiting = [one for one in ends if broker(scene).orders[one[1]]["status"] == "Pending"]
+    which, number = scene.pick(waiting if waiting and scene.chance(0.7) else ends)
     order = scene.call("get_order_details", order_id=number)
     if order["status"] == "Pending":
         scene.keep("waiting", id=number, symbol=order["symbol"])

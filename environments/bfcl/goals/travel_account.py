@@ -53,7 +53,7 @@ def signed_in(scene: Scene) -> str:
     )
 
 
-@goal(TRAVEL, topic="identity")
+@goal(TRAVEL, topic="identity", alone=False)
 def verify_me(scene: Scene) -> str:
     travel = scene.service(TRAVEL)
     scene.need(not scene.called("book_flight"))

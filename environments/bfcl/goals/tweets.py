@@ -167,10 +167,10 @@ def mention_in_it(scene: Scene) -> str:
 
 @goal(TWITTER, needs=("tweet",), topic="stats")
 def numbers_after_posting(scene: Scene) -> str:
-    scene.last("tweet")
+    scene.need(scene.chance(0.4))  # otherwise every second tweet would be counted
     user = scene.service(TWITTER).username
     scene.call("get_user_stats", username=user)
     return scene.say(
-        f"How many tweets does my account '{user}' have now, and how many accounts do I follow?",
-        f"And what are the figures of my account '{user}' after that: tweets, retweets, accounts I follow?",
+        f"I keep a record of my account '{user}'. How many tweets are there now, and how many accounts do I follow?",
+        f"And what are the figures of my account '{user}' after that? I mean tweets, retweets and accounts I follow.",
     )

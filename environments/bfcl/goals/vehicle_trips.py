@@ -46,6 +46,7 @@ def _read_level(scene: Scene) -> float:
 
 
 def _add(scene: Scene, gallons: float) -> None:
+    scene.suppose(place="car")
     scene.keep("fuel", level=scene.call("fillFuelTank", fuelAmount=gallons)["fuelLevel"])
     scene.keep("filled", full=scene.service(CAR).fuelLevel >= _TANK - 1)
 
@@ -55,7 +56,7 @@ def fuel_left(scene: Scene) -> str:
     scene.need(not _level_known(scene))
     _read_level(scene)
     return scene.say(
-        "How much fuel do I have left in the tank? I'd like to know if I have to stop on the way home.",
+        ("How much fuel do I have left in the tank? I'd like to know if I have to stop on the way home.", "driver=me"),
         ("My teenager had the car all weekend. What's the fuel level?", "car=own"),
         "What does the fuel gauge say at the moment?",
     )
@@ -86,7 +87,7 @@ def fill_up(scene: Scene) -> str:
     scene.need(not _level_known(scene))
     _add(scene, _TANK - _read_level(scene))
     return scene.say(
-        "I have a long drive ahead. Check the fuel level and fill the tank all the way up, please.",
+        ("I have a long drive ahead. Check the fuel level and fill the tank all the way up, please.", "driver=me"),
         ("We're at the gas station. See how much fuel is left and top the tank off, I want it completely full.", "place=car"),
         ("Gas is cheap today. What's the fuel level? Whatever it is, fill the car up to the brim.", "gas=cheap"),
     )
@@ -101,7 +102,7 @@ def add_gallons(scene: Scene) -> str:
     scene.leave_out("We're at the pump. Please put some gas in the car.", f"{gallons} gallons, please.")
     return scene.say(
         f"I only have some cash on me, so just put {gallons} gallons of gas in.",
-        f"Please add {gallons} gallons to the tank, that should last until payday.",
+        (f"Please add {gallons} gallons to the tank, that should last until payday.", "driver=me"),
         f"We've stopped for gas. {gallons} more gallons will do, please fill them in.",
     )
 
@@ -139,7 +140,7 @@ def refuel_after_look(scene: Scene) -> str:
     _add(scene, gallons)
     return scene.say(
         f"I'd feel better with a bit more. Put in another {gallons} gallons, please.",
-        f"Okay, then add {gallons} gallons. That should do for this week.",
+        (f"Okay, then add {gallons} gallons. That should do for this week.", "driver=me"),
     )
 
 
@@ -172,6 +173,7 @@ def distance(scene: Scene) -> str:
 @goal(CAR, topic="range")
 def range_for_miles(scene: Scene) -> str:
     scene.need(not _level_known(scene))
+    scene.suppose(driver="me")
     miles = scene.pick((60, 90, 140, 180, 230, 260, 320, 410))
     _read_level(scene)
     scene.keep("range", enough=scene.call("estimate_drive_feasibility_by_mileage", distance=miles)["canDrive"])
@@ -197,6 +199,7 @@ def fill_up_for_trip(scene: Scene) -> str:
 def fill_if_needed(scene: Scene) -> str:
     car = scene.service(CAR)
     scene.need(car.engine_state != "running" and not scene.called("fillFuelTank"))
+    scene.suppose(driver="me")
     miles = scene.pick(miles for miles in (120, 170, 240, 330, 450) if abs(miles - 20 * car.fuelLevel) > 5)
     scene.need(not _level_known(scene))
     level = _read_level(scene)

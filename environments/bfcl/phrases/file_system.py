@@ -43,7 +43,7 @@ PHRASES = Phrases(
             "show me the last ten lines of {file_name}",
         ),
         "diff": (
-            "compare {file_name1} with {file_name2} line by line",
+            "compare {file_name1} with {file_name2}, in that order",
             "show me the lines in which {file_name1} and {file_name2} differ",
         ),
         "mv": ("move {source} to {destination}",),
@@ -65,6 +65,6 @@ PHRASES = Phrases(
     words={
         "wc.mode": {"l": "lines", "w": "words", "c": "characters"},
         "ls.a": {True: "hidden ones included", False: "without the hidden ones"},
-        "du.human_readable": {True: "in a human-readable unit", False: "in bytes"},
+        "du.human_readable": {True: "in a unit that people can read", False: "in bytes"},
     },
 )

@@ -22,7 +22,7 @@ _UNITS = {
 PHRASES = Phrases(
     functions={
         "logarithm": (
-            "take the logarithm of {value} to base {base} with a precision of {precision} digits",
+            "take the logarithm of {value} to base {base}, to {precision} digits",
             "work out the base {base} logarithm of {value}, precise to {precision} digits",
         ),
         "mean": ("work out the average of {numbers}", "tell me the mean of {numbers}"),
@@ -36,7 +36,7 @@ PHRASES = Phrases(
         "power": ("raise {base} to the power of {exponent}", "work out {base} to the power of {exponent}"),
         "square_root": (
             "work out the square root of {number} to {precision} digits",
-            "take the square root of {number} with a precision of {precision} digits",
+            "take the square root of {number}, precise to {precision} digits",
         ),
         "absolute_value": ("give me the absolute value of {number}", "tell me the absolute value of {number}"),
         "round_number": (

@@ -16,7 +16,10 @@ PHRASES = Phrases(
             "search my messages for the word {keyword}",
             "find the messages in the messaging app that contain {keyword}",
         ),
-        "get_message_stats": ("tell me how many messages and contacts I have in the messaging app", "give me my messaging statistics"),
+        "get_message_stats": (
+            "tell me how many messages and contacts I have in the messaging app",
+            "check how many messages I got in the messaging app, and from how many contacts",
+        ),
     },
     formats={
         "message": '"{}"',

@@ -40,7 +40,7 @@ PHRASES = Phrases(
             "list the stocks on offer in the {sector} sector",
         ),
         "filter_stocks_by_price": (
-            "filter {stocks} down to those priced between {min_price} and {max_price}",
+            "tell me which of {stocks} I could buy for {min_price} to {max_price} a share",
             "tell me which of {stocks} cost between {min_price} and {max_price}",
         ),
         "notify_price_change": (

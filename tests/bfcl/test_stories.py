@@ -1,0 +1,60 @@
+"""How turns are joined to stories: facts that agree, no look-up twice, no story of one trivial call."""
+
+import random
+
+import pytest
+
+from coevolve.environments.bfcl.environment import Bfcl
+from coevolve.environments.bfcl.goals import story
+from coevolve.environments.bfcl.goals.scene import NotHere, Scene
+from coevolve.environments.bfcl.goals.trading import say
+from coevolve.environments.bfcl.simulated_apis import Start, fresh
+
+
+def _scene(bfcl: Bfcl, owner: str) -> Scene:
+    task = next(task for task in bfcl.tasks("train") if owner in task.payload["involved_classes"])
+    return Scene(fresh(bfcl.apis, Start.of(task.payload)), random.Random(1))
+
+
+def test_wordings_that_contradict_the_story_are_left_out(bfcl: Bfcl) -> None:
+    scene = _scene(bfcl, "TravelAPI")
+    scene.suppose(trip="business")
+    wordings = (("A vacation!", "trip=leisure"), ("My boss pays.", "trip=business weather=cold"))
+    assert {scene.say(*wordings) for _ in range(20)} == {"My boss pays."}
+    assert scene.facts == {"trip": "business", "weather": "cold"}
+    with pytest.raises(NotHere):
+        scene.say(("A vacation!", "trip=leisure"))
+    with pytest.raises(NotHere):
+        scene.suppose(weather="warm")
+
+
+def test_facts_of_a_turn_that_fails_are_forgotten(bfcl: Bfcl) -> None:
+    def fails(scene: Scene) -> str:
+        scene.suppose(trip="leisure")
+        raise NotHere("nothing")
+
+    scene = _scene(bfcl, "TravelAPI")
+    assert not story._take(scene, story.KnownGoal("fails", "TravelAPI", (), "fails", (), True, fails))
+    assert scene.facts == {}
+
+
+def test_nothing_is_looked_up_twice_while_it_is_the_same(bfcl: Bfcl) -> None:
+    scene = _scene(bfcl, "VehicleControlAPI")
+    scene.call("displayCarStatus", option="fuel")
+    with pytest.raises(NotHere):
+        scene.call("displayCarStatus", option="fuel")
+    scene.call("fillFuelTank", fuelAmount=1)
+    assert scene.call("displayCarStatus", option="fuel")
+
+
+def test_no_story_is_one_call_without_arguments(bfcl: Bfcl) -> None:
+    stories = [goal for seed in range(3) for task in bfcl.tasks("train") for goal in bfcl.goals(task, seed, 6)]
+    single = [goal for goal in stories if len(goal.actions) == 1]
+    assert all(goal.actions[0].arguments for goal in single)
+    assert 0 < len(single) < len(stories) / 5
+
+
+def test_a_name_with_a_full_stop_never_ends_a_sentence(bfcl: Bfcl) -> None:
+    scene = _scene(bfcl, "TradingBot")
+    wordings = ("I own Quasar Ltd. Sell 5.", "I own Quasar Ltd.", "What is Quasar Ltd.?", "Sell 5 Quasar Ltd. shares.")
+    assert {say(scene, *wordings) for _ in range(20)} == {"Sell 5 Quasar Ltd. shares."}
