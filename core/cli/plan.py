@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..environment_defaults import check_compose
+from ..contracts import Synthesizer
 from ..errors import UserError
 from ..isolation.checked_environment import checked
 from ..isolation.guard import check_splits, splits_of, tasks_of
@@ -16,7 +16,7 @@ from ..record.summary import overlap_text
 from ..record.teacher_calls import replayed
 from ..registry import Registry
 from ..rollouts.run_services import CheckedServices
-from ..run.build import RunSettings
+from ..run.build import RunSettings, check_synthesis
 from ..run.held_out import check_first_tasks, unsolved_text
 from ..settings.config import Chosen, Config
 
@@ -29,18 +29,20 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
     """
     replayed(config)
     environment = registry.make("environment", config.environment)
-    if config.synthesizer:
-        check_compose(type(environment))
+    check_synthesis(config, type(environment))
     policy, trainer, *parts = (registry.make(kind, chosen) for kind, chosen in _chosen(config))
+    services = CheckedServices(config, registry, next((part for part in parts if isinstance(part, Synthesizer)), None))
     for part in parts:
         if isinstance(part, NeedsServices):
-            part.bind_services(CheckedServices(config, registry))
+            part.bind_services(services)
     if isinstance(policy, NeedsEnvironment):
         policy.bind(environment)
     run = RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, Path("runs"), planned=not here)
     trainer.setup(policy, run)
     missing = _missing(environment, config.tasks_timeout)
-    evolutions = max(0, config.steps - 1) // config.evolve_every if config.synthesizer else 0
+    evolves = config.synthesizer is not None and config.tasks_per_evolution > 0
+    evolutions = max(0, config.steps - 1) // config.evolve_every if evolves else 0
+    wanted = evolutions * config.tasks_per_evolution + config.initial_synthetic
     planned = PlannedRun(
         steps=config.steps,
         batch=config.batch,
@@ -48,9 +50,10 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
         max_concurrent_rollouts=config.max_concurrent_rollouts,
         evolutions=evolutions,
         wanted=config.tasks_per_evolution,
-        candidates=evolutions * config.tasks_per_evolution * config.candidates_per_task,
+        candidates=wanted * config.candidates_per_task,
         policy=policy,
         processes=processes,
+        initial=config.initial_synthetic,
         here=here,
     )
     asking = [part for part in (*parts, trainer) if isinstance(part, HasEstimate)]
@@ -99,7 +102,8 @@ def _counts(config: Config, registry: Registry, environment: Any, ready: bool) -
         if config.synthesizer and (text := unsolved_text(held_out, splits[1])):
             yield text
     initial = _some(config.initial_tasks, sizes.get(config.train_split))
-    yield f"initial tasks: {initial if initial is not None else f'all of {config.train_split}'}"
+    seeds = initial if initial is not None else f"all of {config.train_split}"
+    yield f"initial tasks: {f'{config.initial_synthetic}, made in the worlds of {seeds}' if config.initial_synthetic else seeds}"
     evaluated = _evaluated(config, sizes.get(config.evaluation.split))
     episodes = "all tasks of the split each time" if evaluated is None else f"{evaluated:,}"
     total = "" if evaluated is None else f": {config.steps * rows + evaluated:,}"
@@ -139,4 +143,5 @@ def _evolution(planned: PlannedRun) -> Iterator[str]:
         yield "evolutions: none, the pool stays as it is"
     else:
         tasks = planned.evolutions * planned.wanted
-        yield f"evolutions: {planned.evolutions}, at most {tasks:,} new tasks of {planned.candidates:,} candidates"
+        first = f", those of the initial {planned.initial} tasks included" if planned.initial else ""
+        yield f"evolutions: {planned.evolutions}, at most {tasks:,} new tasks of {planned.candidates:,} candidates{first}"

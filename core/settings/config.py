@@ -97,8 +97,11 @@ class Config:
     """Largest number of completions of one episode; one that is not done by then is a policy fault. The environment may end it before."""
     initial_tasks: int = field(default=64, validator=ge(0))
     """Size of the first task pool, D_0, a seeded choice from the train split (0: all tasks; paper: 100)."""
+    initial_synthetic: int = field(default=0, validator=ge(0))
+    """Tasks of D_0 that the synthesizer makes in the worlds of the `initial_tasks`, which are then not trained on themselves, and which
+    must pass the same validators (paper: 100). 0: D_0 is the `initial_tasks` themselves."""
     tasks_per_evolution: int = field(default=16, validator=ge(0))
-    """Number of admitted tasks that ends an evolution."""
+    """Number of admitted tasks that ends an evolution; 0 keeps the pool as it begins, also where there is a synthesizer."""
     candidates_per_task: int = field(default=8, validator=ge(1))
     """Largest number of candidates that are validated for each wanted task."""
     checkpoint_every: int = field(default=10, validator=ge(1))

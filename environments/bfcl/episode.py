@@ -26,6 +26,7 @@ from .decode import Call, Undecodable, decode
 from .digest import digest, whole_state
 from .release import ABSTAINING
 from .simulated_apis import ERROR, Start, fault, fresh
+from .visible import visible_state
 
 MAX_RESULTS = 200_000
 """Characters of results for one answer; later calls of it are not executed."""
@@ -213,6 +214,10 @@ class BfclEpisode:
 
     def state(self) -> str:
         return digest(whole_state(self._services.instances))
+
+    def visible_state(self) -> dict[str, Any]:
+        """The services' public attributes, which the score compares, and the current folder, by class."""
+        return visible_state(self._services.instances)
 
     def close(self) -> None:
         """Does nothing: an episode holds nothing outside the object."""

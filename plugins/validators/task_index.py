@@ -29,7 +29,6 @@ class TaskIndex:
     """Most completions of one replay."""
     _tasks: tuple[Task, ...] = ()
     _entries: dict[str, _Entry] = field(factory=dict)
-    _plain: dict[str, str] = field(factory=dict)
     _content: dict[tuple[str, ...], list[_Entry]] = field(factory=dict)
     _actions: dict[str, str] = field(factory=dict)
     _ends: dict[str, str] = field(factory=dict)
@@ -52,7 +51,7 @@ class TaskIndex:
         known = len(self._tasks)
         if len(new) < known or any(a is not b for a, b in zip(self._tasks, new, strict=False)):
             known = 0
-            for of in (self._plain, self._content, self._actions, self._ends, self._families):
+            for of in (self._content, self._actions, self._ends, self._families):
                 of.clear()
             self._unsolved.clear()
             self._equivalents.clear()
@@ -71,7 +70,6 @@ class TaskIndex:
 
     def _add(self, entry: _Entry) -> None:
         name = entry.task.id
-        self._plain.setdefault(entry.text.plain, name)
         self._content.setdefault(self._words(entry.text), []).append(entry)
         if entry.keys is None:
             self._unsolved.append((masked(entry.task.query), entry.task))
@@ -89,11 +87,17 @@ class TaskIndex:
         """Whether a known task has this id."""
         return any(task.id == task_id for task in self._tasks)
 
-    def same_text(self, query: Text, threshold: float) -> str | None:
-        """Describe a known task with the same text; None when there is none. `threshold`: see `similarity.nearest`."""
-        if query.plain in self._plain:
-            return f"{self._plain[query.plain]} has the same text"
+    def same_text(self, query: Text, threshold: float, task: Task | None = None) -> str | None:
+        """Describe a known task with the same text; None when there is none. `threshold`: see `similarity.nearest`.
+
+        With `task`, only known tasks that begin in the same state count: "How much fuel do I have?" has another answer in another world.
+        """
         near = self._content.get(self._words(query), [])
+        if task is not None and near:
+            start = self._equivalents.start(task)
+            near = [entry for entry in near if self._equivalents.start(entry.task) == start]
+        if same := next((entry for entry in near if entry.text.plain == query.plain), None):
+            return f"{same.task.id} has the same text"
         score = nearest(query, [entry.text for entry in near], threshold) if near else None
         return None if score is None else f"{near[0].task.id} has the same content words (similarity {score:.0f})"
 

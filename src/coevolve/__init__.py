@@ -53,6 +53,7 @@ from coevolve.core.model import (
 )
 from coevolve.core.optional import (
     NOTE,
+    TEACHER,
     Checkable,
     CountsCutAnswers,
     FindsCopies,
@@ -64,17 +65,20 @@ from coevolve.core.optional import (
     HasGoals,
     HasMetrics,
     HasProvenance,
+    HasReader,
     HasUsage,
     HasVariants,
+    HasVisibleState,
     HasWeights,
     Installable,
     ModelSettings,
     NeedsEnvironment,
     NeedsServices,
     PlannedRun,
+    Repairs,
     StreamsCompletions,
 )
-from coevolve.core.refusals import Reason, Refusal
+from coevolve.core.refusals import REPAIRABLE, Reason, Refusal
 from coevolve.core.replay import Replay, perform, play
 from coevolve.core.run.trained_run import TrainedRun, trained_run
 from coevolve.core.services import Attempts, Chat, Journal, Services
@@ -86,7 +90,9 @@ if typing.TYPE_CHECKING:
 
 __all__ = [
     "NOTE",
+    "REPAIRABLE",
     "SUCCESS",
+    "TEACHER",
     "Action",
     "Attempt",
     "Attempts",
@@ -113,8 +119,10 @@ __all__ = [
     "HasGoals",
     "HasMetrics",
     "HasProvenance",
+    "HasReader",
     "HasUsage",
     "HasVariants",
+    "HasVisibleState",
     "HasWeights",
     "History",
     "InfrastructureFault",
@@ -134,6 +142,7 @@ __all__ = [
     "Policy",
     "Reason",
     "Refusal",
+    "Repairs",
     "Replay",
     "RolloutGroup",
     "RunInfo",

@@ -144,6 +144,19 @@ def test_state_tells_states_apart(bfcl: Bfcl) -> None:
     assert len(set(states.values())) == 4
 
 
+def test_a_cache_of_prices_is_not_part_of_the_state(bfcl: Bfcl) -> None:
+    """No later call can see which prices were asked for, so a wrong date that costs the same is not another state."""
+    task = next(task for task in bfcl.tasks("all") if "TravelAPI" in task.payload["involved_classes"])
+    ask = "[get_flight_cost(travel_from='SFO', travel_to='LAX', travel_date='{date}', travel_class='economy')]"
+    states = set()
+    for date in ("2026-12-10", "2026-12-01", "2026-12-10x"):
+        episode = bfcl.open(task)
+        before = episode.state()
+        assert episode.step(ask.format(date=date)).steps[0].error is None
+        states |= {before, episode.state()}
+    assert len(states) == 1
+
+
 def test_episodes_in_threads_do_not_disturb_each_other(bfcl: Bfcl) -> None:
     tasks = bfcl.tasks("all")[::8]
     scores: dict[int, list[float]] = {}
