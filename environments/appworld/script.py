@@ -95,12 +95,13 @@ class Calls:
         lines = [f"{_CALL}{action.name} {json.dumps(dict(action.arguments)).replace('`', _BACKTICK_JSON)}"]
         for token, owner in zip(TOKENS, (app, "file_system"), strict=True):
             if token in known:
-                lines.append(self._login(token, owner))
+                lines.append(self.login(token, owner))
                 given.append(f"{token}={token}")
         call = f"apis.{action.name}({', '.join(given)})"
         return "\n".join([*lines, call if action.name == COMPLETE else f"print({call})"])
 
-    def _login(self, token: str, app: str) -> str:
+    def login(self, token: str, app: str) -> str:
+        """The line of code that logs in to `app` and stores the token under the name `token`."""
         parameters = self.documents[f"{app}.login"]["parameters"]
         by_number = any(p["name"] == "username" and "phone_number" in p["description"] for p in parameters)
         user = f"apis.supervisor.show_profile()[{'phone_number' if by_number else 'email'!r}]"

@@ -1,0 +1,1 @@
+"""Goals over several apps."""

@@ -1,0 +1,1 @@
+"""Goals about notes (Simple Note)."""

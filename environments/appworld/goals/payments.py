@@ -1,0 +1,1 @@
+"""Goals about money between friends (Venmo)."""

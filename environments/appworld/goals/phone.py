@@ -1,0 +1,1 @@
+"""Goals about contacts, messages and alarms (phone)."""

@@ -1,0 +1,1 @@
+"""Goals about projects and tasks (Todoist)."""
