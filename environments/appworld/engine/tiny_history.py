@@ -53,12 +53,12 @@ TEXTS = (
 )
 """Text messages: from whom, to whom, day of this May, text."""
 VOICES = (
-    (ELENA, MARTA, 7, "Hi, I left the spare key under the blue pot."),
+    (ELENA, MARTA, 7, "Please bring the spare key along on Sunday, ours is lost."),
     (INGRID, MARTA, 13, "The plumber will be here on Tuesday at 08:15, please let him in."),
-    (RAHUL, TOMAS, 12, "I am at the store, we are out of coffee and dish soap."),
-    (ELENA, TOMAS, 15, "The customer liked your draft, congratulations."),
-    (ELENA, YUKI, 9, "The landlord will look at the heating on Monday at 16:45."),
-    (INGRID, YUKI, 14, "I put your headphones in the top drawer at work."),
+    (RAHUL, TOMAS, 12, "We are out of coffee and dish soap, can you get some on the way home?"),
+    (ELENA, TOMAS, 15, "The customer wants two more pages in the draft by Wednesday."),
+    (ELENA, YUKI, 9, "The landlord will look at the heating on Monday at 16:45, please be at home."),
+    (INGRID, YUKI, 14, "Please take your headphones out of the top drawer at work."),
 )
 """Voice messages, as TEXTS."""
 SENT = (
@@ -82,10 +82,15 @@ SENT = (
     (YUKI, ELENA, 12.6, "Groceries", 5, 4),
     (YUKI, INGRID, 13.9, "Lunch", 5, 8),
     (YUKI, RAHUL, 8.0, "Fish food", 5, 9),
+    (MARTA, INGRID, 18.6, "Detergent", 4, 15),
     (ELENA, MARTA, 19.0, "Birthday dinner", 4, 13),
+    (ELENA, MARTA, 27.9, "Garden chairs", 4, 22),
     (RAHUL, MARTA, 18.0, "Printer ink", 4, 26),
     (RAHUL, TOMAS, 42.6, "Rent difference", 4, 29),
+    (RAHUL, TOMAS, 12.9, "Light bulbs", 4, 17),
     (ELENA, YUKI, 20.0, "Vacuum cleaner", 4, 24),
+    (ELENA, YUKI, 33.3, "Groceries", 4, 18),
+    (YUKI, ELENA, 16.2, "Groceries", 4, 28),
 )
 """More payments: from whom, to whom, dollars, note, month and day."""
 REQUESTED = (
@@ -143,7 +148,6 @@ PLANS = {
                 Item("Decorate the garden", "medium", 27, False, "On the day", minutes=90),
                 Item("Light the grill", "medium", 27, False, "On the day", minutes=20),
             ),
-            favorite=True,
         ),
         Plan(
             "Team Site",
@@ -154,6 +158,7 @@ PLANS = {
                 Item("Check the broken links", "medium", 15, True, assignee=RAHUL),
             ),
             partner=RAHUL,
+            favorite=True,
         ),
     ),
     TOMAS: (
@@ -166,7 +171,6 @@ PLANS = {
                 Item("Reserve a table", "low", 26, False, "Bookings", "call", minutes=5),
                 Item("Pack the suitcase", "low", 28, False, parts=(("Charger", False), ("Sunscreen", False), ("Swimsuit", True))),
             ),
-            favorite=True,
         ),
         Plan(
             "Quarterly Report",
@@ -177,6 +181,7 @@ PLANS = {
                 Item("Ask for the logo", "low", 12, True, assignee=ELENA),
             ),
             partner=ELENA,
+            favorite=True,
         ),
     ),
     YUKI: (
@@ -189,7 +194,6 @@ PLANS = {
                 Item("Paint the planters", "low", 29, False, "Work", parts=(("Sanding", True), ("Primer", False))),
                 Item("Mix the soil", "medium", 22, False, "Work", minutes=30),
             ),
-            favorite=True,
         ),
         Plan(
             "Exhibition",
@@ -200,6 +204,7 @@ PLANS = {
                 Item("Measure the walls", "medium", 9, True, assignee=INGRID),
             ),
             partner=INGRID,
+            favorite=True,
         ),
     ),
 }
@@ -209,8 +214,8 @@ LABELS = {MARTA: ("errand", "call"), TOMAS: ("errand", "online", "call"), YUKI: 
 def add_history(apps: Any) -> None:
     """Store all of this in `apps`, which `tiny_world.populate` has filled; run it with the clock frozen as for that."""
     for kind, messages in (("Text", TEXTS), ("Voice", VOICES)):
-        for sender, receiver, day, words in messages:
-            _message(apps.phone, kind, sender, receiver, DateTime(2023, 5, day, 9 + day % 9, 20, 0), words)
+        for number, (sender, receiver, day, words) in enumerate(messages):
+            _message(apps.phone, kind, sender, receiver, DateTime(2023, 5, day, 9 + day % 9, 2 * number, 0), words)
     for sender, receiver, dollars, note, month, day in SENT:
         _dealing(apps.venmo.Transaction, sender, receiver, dollars, note, DateTime(2023, month, day, 18, 15, 0))
     for sender, receiver, dollars, note, month, day, outcome in REQUESTED:
