@@ -3,11 +3,11 @@
 Each module holds the goals of one app or of several together. A goal is registered with `@goal`; `goals_in` makes requests of them.
 """
 
-from . import across, music, notes, payments, phone, todos
+from . import across, music_changes, music_questions, notes, payments, phone, todos
 from .deal import goals_in
 from .snapshot import Snapshots
 
-MODULES = (across, music, notes, payments, phone, todos)
+MODULES = (across, music_changes, music_questions, notes, payments, phone, todos)
 """Every module that registers goals."""
 
 __all__ = ["MODULES", "Snapshots", "goals_in"]
