@@ -11,6 +11,36 @@ RUN = 5
 """Words in a row of a document's description that a request may not repeat."""
 _LEFTOVER = re.compile(r"[{}]|<[a-z_]+>|\b(?:None|null|True|False)\b|\[\s*\]")
 _CALL = re.compile(r"\b\w+\(|\b\w+=")
+_FUNCTION_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "as",
+        "at",
+        "be",
+        "by",
+        "for",
+        "from",
+        "if",
+        "in",
+        "is",
+        "it",
+        "its",
+        "not",
+        "of",
+        "on",
+        "or",
+        "that",
+        "the",
+        "this",
+        "to",
+        "was",
+        "with",
+        "you",
+        "your",
+    ]
+)
 _ID = re.compile(r"\b(?:id|ID)\b")
 
 
@@ -44,7 +74,8 @@ def _known(described: tuple[tuple[str, str], ...]) -> tuple[frozenset[str], froz
 
 def _runs(text: str) -> Iterable[tuple[str, ...]]:
     words = re.findall(r"[\w']+", text.lower())
-    return [tuple(words[at : at + RUN]) for at in range(len(words) - RUN + 1)]
+    runs = [tuple(words[at : at + RUN]) for at in range(len(words) - RUN + 1)]
+    return [run for run in runs if len(set(run) - _FUNCTION_WORDS) > 1]
 
 
 def _without_texts(query: str, actions: Sequence[Action]) -> str:

@@ -1,6 +1,7 @@
 """The code that reads a user's data, one block an app, so that an app which cannot be read costs only itself.
 
-It reads at most so much that a heavy user's data takes seconds: whatever is beyond the limits is not wished for.
+It reads at most so much that a heavy user's data takes seconds: whatever is beyond the limits is not wished for. Last in its block it
+creates a thing or two, since the ids that the engine gives to new things can be seen in no other way; the world is thrown away.
 """
 
 from ..script import Calls
@@ -47,9 +48,11 @@ for song in list(dict.fromkeys(songs))[:120]:
     apis.spotify.show_song_privates(song_id=song, access_token=access_token)
 artists = rows_of(apis.spotify.search_artists, 2)
 for artist in artists[:20]:
-    rows_of(apis.spotify.search_songs, 3, artist_id=artist["artist_id"])""",
+    rows_of(apis.spotify.search_songs, 3, artist_id=artist["artist_id"])
+apis.spotify.create_playlist(title="-", access_token=access_token)""",
     "simple_note": """for note in rows_of(apis.simple_note.search_notes, 3, access_token=access_token):
-    apis.simple_note.show_note(note_id=note["note_id"], access_token=access_token)""",
+    apis.simple_note.show_note(note_id=note["note_id"], access_token=access_token)
+apis.simple_note.create_note(title="-", content="-", access_token=access_token)""",
     "phone": """rows_of(apis.phone.search_contacts, access_token=access_token)
 rows_of(apis.phone.show_alarms, access_token=access_token)
 apis.phone.show_contact_relationships(access_token=access_token)
@@ -68,7 +71,9 @@ for project in rows_of(apis.todoist.show_projects, 2, access_token=access_token)
     tasks = apis.todoist.show_tasks(project_id=project["project_id"], access_token=access_token)
     listed = tasks["no_section_tasks"] + [task for section in tasks["sections"] for task in section.get("tasks", [])]
     for task in [task for task in listed if task.get("num_sub_tasks")][:20]:
-        apis.todoist.show_sub_tasks(task_id=task["task_id"], access_token=access_token)""",
+        apis.todoist.show_sub_tasks(task_id=task["task_id"], access_token=access_token)
+project = apis.todoist.create_project(name="-", access_token=access_token)["project_id"]
+apis.todoist.create_task(project_id=project, title="-", access_token=access_token)""",
 }
 
 

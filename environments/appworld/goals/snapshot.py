@@ -50,6 +50,10 @@ class Snapshot:
                 return answer
         raise LookupError(f"{name} was not read with {arguments}")
 
+    def next_id(self, name: str, field: str) -> int:
+        """The id that the next thing gets which the API `name` creates, from the field of its answer; later ones count on from there."""
+        return int(self.one(name)[field])
+
 
 class Snapshots:
     """Snapshots of the worlds of one data root; thread-safe."""
