@@ -10,7 +10,7 @@ from attrs import frozen
 
 from coevolve import Action, Task
 
-from ..compose import RunsCode, beginning, start_of
+from ..beginnings import RunsCode, beginning, start_of
 from ..connection import WorldEnded
 from ..script import COMPLETE, Calls
 from .reading import MARK, PAGE, reading
