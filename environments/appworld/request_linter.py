@@ -9,38 +9,11 @@ from coevolve import Action
 
 RUN = 5
 """Words in a row of a document's description that a request may not repeat."""
-_LEFTOVER = re.compile(r"[{}]|<[a-z_]+>|\b(?:None|null|True|False)\b|\[\s*\]")
+_LEFTOVER = re.compile(r"[{}]|<[a-z_]+>|\b(?:None|null|True|False)\b|\[\]")
 _CALL = re.compile(r"\b\w+\(|\b\w+=")
 _FUNCTION_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "as",
-        "at",
-        "be",
-        "by",
-        "for",
-        "from",
-        "if",
-        "in",
-        "is",
-        "it",
-        "its",
-        "not",
-        "of",
-        "on",
-        "or",
-        "that",
-        "the",
-        "this",
-        "to",
-        "was",
-        "with",
-        "you",
-        "your",
-    ]
-)
+    {"a", "an", "and", "as", "at", "be", "by", "for", "from", "if", "in", "is", "it", "its", "my", "not", "of", "on", "or"}
+) | {"that", "the", "this", "to", "was", "with", "you", "your"}
 _ID = re.compile(r"\b(?:id|ID)\b")
 
 

@@ -8,7 +8,8 @@ import pytest
 from attrs import define, field
 
 from coevolve import Action, Step, Task
-from coevolve.environments.appworld.compose import actions_of, beginning, comparable_answer, compose, keys_of
+from coevolve.environments.appworld.beginnings import beginning
+from coevolve.environments.appworld.compose import actions_of, comparable_answer, compose, keys_of
 from coevolve.environments.appworld.connection import WorldEnded
 from coevolve.environments.appworld.script import Calls
 

@@ -13,6 +13,13 @@ _NEW_NOTE, _SEARCH, _SHOW = "simple_note.create_note", "simple_note.search_notes
 _CONTACTS, _TEXT = "phone.search_contacts", "phone.send_text_message"
 _PROJECTS, _TASKS, _NEW_TASK = "todoist.show_projects", "todoist.show_tasks", "todoist.create_task"
 _REQUESTS = "venmo.show_received_payment_requests"
+_SUPERLATIVES = (
+    ("most played", "play_count", True),
+    ("longest", "duration", True),
+    ("oldest", "release_date", False),
+    ("newest", "release_date", True),
+)
+_EXCUSES = ("I will pay you on Friday.", "You will get your money tomorrow, promised!", "Sorry for the wait, I will pay you tonight.")
 
 
 @goal(_PLAYLISTS, _SONG, _NEW_NOTE)
@@ -123,9 +130,10 @@ def task_about_the_current_artist(scene: Scene) -> Wish:
         raise Unavailable("the song has several artists")
     what = scene.pick(("Buy tickets for", "Look up tour dates of", "Buy a record by"))
     query = scene.say(
-        f"Add a task to my Todoist project {project['name']}: {what} followed by the artist of the current song in my Spotify player.",
-        f'I need a reminder in my {project["name"]} project on Todoist, a task titled "{what} ..." with the name of whoever made the '
-        "current song in my Spotify player.",
+        f'Add a task "{what} ..." to my Todoist project {project["name"]}, with the artist of the current song in my Spotify player '
+        "in place of the dots.",
+        f"Whoever made the current song in my Spotify player is good. Put a task into my {project['name']} project on Todoist, titled "
+        f'"{what} ..." but with their name instead of the dots.',
     )
     made = call(_NEW_TASK, project_id=project["project_id"], title=f"{what} {song['artists'][0]['name']}")
     return Wish(query, [call("spotify.show_current_song"), *apps.find_projects(scene), made, done()])
@@ -278,7 +286,7 @@ def text_those_who_wait_for_money(scene: Scene) -> Wish:
     )
     query = scene.say(
         f'Text everyone who has a pending payment request to me on Venmo: "{message}" Their numbers are in my phone.',
-        f'Some people are waiting for money from me on Venmo. Send a text message to each whose request is still pending, saying "{message}"',
+        f'Some people are waiting for money from me on Venmo. Text each whose request is still pending: "{message}"',
     )
     every = pages(_CONTACTS, len(contacts))
     return Wish(query, [*apps.find_requests(rows), *every, *(apps.text(contact, message) for contact in found), done()])
@@ -330,8 +338,7 @@ def alarm_for_the_next_task(scene: Scene) -> Wish:
 def task_to_call_somebody(scene: Scene) -> Wish:
     (who, contact), (project, _) = scene.pick(apps.people(scene)), scene.pick(apps.projects(scene))
     query = scene.say(
-        f"Add a task to my Todoist project {project['name']} so that I call my {who}: its title should be Call and then their full name, "
-        "as it is in my contacts.",
+        f'Add a task to my Todoist project {project["name"]} so that I call my {who}: "Call" and then their full name as in my contacts.',
         f'I must not forget to call my {who}. Put "Call" with their first and last name from my phone into my {project["name"]} project '
         "on Todoist as a task.",
     )

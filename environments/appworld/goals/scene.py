@@ -54,12 +54,12 @@ class Scene:
         return self.rng.choice(wordings)
 
 
-def call(name: str, **arguments: Any) -> Action:
+def call(name: str, /, **arguments: Any) -> Action:
     """A call of `name` ("app.api"); the token is filled in when it is carried out."""
     return Action(name, arguments)
 
 
-def pages(name: str, count: int, **arguments: Any) -> list[Action]:
+def pages(name: str, count: int, /, **arguments: Any) -> list[Action]:
     """The calls that list all `count` rows of a paged API, PAGE rows each; one call where there are none."""
     calls = []
     for page in range(max(1, math.ceil(count / PAGE))):

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from coevolve import Action, Task
 
-from ..compose import RunsCode, beginning, start_of
+from ..beginnings import RunsCode, beginning, start_of
 from ..connection import WorldEnded
 from ..script import COMPLETE, Calls
 from .reading import MARK, PAGE, reading
@@ -35,7 +35,7 @@ class Snapshot:
         """The user's own profile: first_name, last_name, email, phone_number, birthday, sex."""
         return self.one("supervisor.show_profile")
 
-    def rows(self, name: str, **arguments: Any) -> list[Row]:
+    def rows(self, name: str, /, **arguments: Any) -> list[Row]:
         """The rows of all pages that the API `name` listed, of those calls that had these arguments; empty when it was not read."""
         rows: list[Row] = []
         for given, answer in self.found.get(name, ()):
@@ -43,7 +43,7 @@ class Snapshot:
                 rows += [row for row in answer if row not in rows]
         return rows
 
-    def one(self, name: str, **arguments: Any) -> Row:
+    def one(self, name: str, /, **arguments: Any) -> Row:
         """The answer of the first call of `name` with these arguments. Raises LookupError when there was none."""
         for given, answer in self.found.get(name, ()):
             if isinstance(answer, Mapping) and all(given.get(key) == value for key, value in arguments.items()):

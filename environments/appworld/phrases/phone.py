@@ -4,48 +4,70 @@ from collections.abc import Mapping
 
 WISHES: Mapping[str, tuple[str, ...]] = {
     "add_contact": (
-        "save {first_name} {last_name} in my phone's contacts with the number {phone_number}",
-        "save {first_name} {last_name} in my phone's contacts with the number {phone_number} and the email address {email}",
-        "add {first_name} {last_name} to my contacts as a {relationships}, with the number {phone_number} and the email address {email}",
+        "add {first_name} {last_name} to my contacts with the number {phone_number}",
+        "save a new contact in my phone: {first_name} {last_name}, {phone_number}",
+        "add {first_name} {last_name} to my contacts with the number {phone_number} and the address {email}",
     ),
-    "delete_contact": ("delete {contact_id} from my phone's contacts", "remove {contact_id} from the contacts on my phone"),
+    "create_alarm": (
+        "set an alarm for {time}",
+        "set an alarm for {time} labeled {label}",
+        "set an alarm for {time} on {repeat_days}",
+        "set an alarm for {time} on {repeat_days} and label it {label}",
+    ),
+    "delete_alarm": (
+        "delete {alarm_id}",
+        "I do not need {alarm_id} any more, so delete it",
+    ),
+    "delete_contact": (
+        "delete {contact_id} from my contacts",
+        "remove {contact_id} from the contacts in my phone",
+    ),
+    "send_text_message": (
+        "text {phone_number} {message}",
+        "send {phone_number} a text message that says {message}",
+    ),
+    "send_voice_message": (
+        "send {phone_number} a voice message that says {message}",
+        "leave {phone_number} a voice message: {message}",
+    ),
+    "update_alarm": (
+        "move {alarm_id} to {time}",
+        "set {alarm_id} to {time} instead",
+        "switch {alarm_id} off{enabled=False}",
+        "switch {alarm_id} on again{enabled=True}",
+        "change the label of {alarm_id} to {label}",
+        "let {alarm_id} ring on {repeat_days}",
+        "let {alarm_id} snooze for {snooze_minutes} minutes",
+        "turn off the vibration of {alarm_id}{vibration=False}",
+        "turn on the vibration of {alarm_id}{vibration=True}",
+    ),
     "update_contact": (
         "change the number of {contact_id} in my contacts to {phone_number}",
-        "save {email} as the email address of {contact_id} in my contacts",
-        "save {home_address} as the home address of {contact_id} in my contacts",
-        "save {work_address} as the work address of {contact_id} in my contacts",
-        "note in my contacts that the birthday of {contact_id} is {birthday}",
-        "list {contact_id} as my {relationships} in my contacts",
-    ),
-    "send_text_message": ("text {phone_number}: {message}", "send {phone_number} the text message {message}"),
-    "send_voice_message": ("leave {phone_number} a voice message that says {message}",),
-    "delete_text_message": ("delete the text {text_message_id} from my phone",),
-    "delete_voice_message": ("delete the voice message {voice_message_id} from my phone",),
-    "create_alarm": (
-        "set an alarm for {time} that rings once",
-        "set an alarm for {time} that rings once, labeled {label}",
-        "set an alarm for {time} on {repeat_days}",
-        "set an alarm for {time} on {repeat_days}, labeled {label}",
-        "set an alarm labeled {label} for {time} on {repeat_days} with {snooze_minutes} minutes of snooze",
-        "set an alarm labeled {label} for {time} with {snooze_minutes} minutes of snooze",
-    ),
-    "delete_alarm": ("delete the alarm {alarm_id}", "remove my {alarm_id} alarm from the phone"),
-    "update_alarm": (
-        "move the alarm {alarm_id} to {time}",
-        "let the alarm {alarm_id} ring on {repeat_days} only",
-        "rename the alarm {alarm_id} to {label}",
-        "set the snooze of the alarm {alarm_id} to {snooze_minutes} minutes",
-        "move the alarm {alarm_id} to {time} and let it ring on {repeat_days} only",
-        "move the alarm {alarm_id} to {time} and rename it to {label}",
+        "change the e-mail address of {contact_id} in my contacts to {email}",
+        "note {home_address} as the home address of {contact_id} in my contacts",
+        "note {work_address} as the work address of {contact_id} in my contacts",
     ),
 }
 QUESTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "show_alarm": {
-        "time": ("At what time does my alarm {alarm_id} ring? Write it like 07:05.",),
-        "label": ("What is the label of my alarm {alarm_id}?",),
-        "snooze_minutes": ("How many minutes does my alarm {alarm_id} let me snooze?",),
+        "time": (
+            "What time is {alarm_id} set for?",
+            "When does {alarm_id} go off?",
+        ),
+        "snooze_minutes": ("For how many minutes does {alarm_id} snooze?",),
     },
-    "show_text_message": {"message": ("What exactly does the text {text_message_id} say?",)},
-    "show_voice_message": {"message": ("What exactly is said in the voice message {voice_message_id}?",)},
+    "show_text_message": {
+        "message": ("What does the text message {text_message_id} say?",),
+    },
 }
-REFUSED: tuple[str, ...] = ("signup", "delete_account", "update_account_name", "login", "logout")
+REFUSED: tuple[str, ...] = (
+    "delete_account",
+    "delete_text_message",
+    "delete_voice_message",
+    "login",
+    "logout",
+    "reset_password",
+    "send_password_reset_code",
+    "signup",
+    "update_account_name",
+)

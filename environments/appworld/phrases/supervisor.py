@@ -4,4 +4,4 @@ from collections.abc import Mapping
 
 WISHES: Mapping[str, tuple[str, ...]] = {}
 QUESTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {}
-REFUSED: tuple[str, ...] = ()
+REFUSED: tuple[str, ...] = ("complete_task",)

@@ -3,55 +3,83 @@
 from collections.abc import Mapping
 
 WISHES: Mapping[str, tuple[str, ...]] = {
-    "add_friend": ("add {user_email} to my friends on Venmo",),
-    "remove_friend": ("remove {user_email} from my friends on Venmo",),
+    "add_friend": (
+        "add {user_email} as a friend on Venmo",
+        "make {user_email} a Venmo friend of mine",
+    ),
+    "approve_payment_request": (
+        "pay {payment_request_id} on Venmo",
+        "approve {payment_request_id} on Venmo",
+    ),
+    "create_payment_request": (
+        "ask {user_email} for {amount} on Venmo",
+        "request {amount} from {user_email} on Venmo for {description}",
+        "ask {user_email} for {amount} on Venmo with the note {description}",
+    ),
     "create_transaction": (
         "send {receiver_email} {amount} on Venmo",
-        "send {receiver_email} {amount} on Venmo with the note {description}",
-        "send {receiver_email} {amount} on Venmo as a private payment with the note {description}",
+        "pay {receiver_email} {amount} on Venmo with the note {description}",
+        "send {amount} to {receiver_email} on Venmo for {description}",
+        "privately send {receiver_email} {amount} on Venmo with the note {description}{private=True}",
     ),
-    "update_transaction": ("change the note of my Venmo payment {transaction_id} to {description}",),
-    "like_transaction": ("like the Venmo payment {transaction_id}",),
-    "unlike_transaction": ("take my like off the Venmo payment {transaction_id}",),
-    "create_transaction_comment": ("leave the comment {comment} under the Venmo payment {transaction_id}",),
-    "create_payment_request": (
-        "request {amount} from {user_email} on Venmo",
-        "request {amount} from {user_email} on Venmo with the note {description}",
+    "create_transaction_comment": ("comment {comment} on {transaction_id} on Venmo",),
+    "delete_notifications": ("clear all my notifications on Venmo",),
+    "delete_payment_request": ("withdraw {payment_request_id} on Venmo",),
+    "deny_payment_request": (
+        "decline {payment_request_id} on Venmo",
+        "turn down {payment_request_id} on Venmo",
     ),
+    "like_transaction": (
+        "like {transaction_id} on Venmo",
+        "give {transaction_id} on Venmo a like",
+    ),
+    "mark_notifications": (
+        "mark all my Venmo notifications as read{read=True}",
+        "mark all my Venmo notifications as unread{read=False}",
+    ),
+    "remind_payment_request": ("send a reminder about {payment_request_id} on Venmo",),
+    "remove_friend": (
+        "remove {user_email} from my friends on Venmo",
+        "unfriend {user_email} on Venmo",
+    ),
+    "unlike_transaction": ("take back my like of {transaction_id} on Venmo",),
     "update_payment_request": (
-        "change the amount of my Venmo request {payment_request_id} to {amount}",
-        "change the note of my Venmo request {payment_request_id} to {description}",
-        "change my Venmo request {payment_request_id} to {amount} with the note {description}",
+        "change {payment_request_id} on Venmo to {amount}",
+        "change what {payment_request_id} on Venmo is for to {description}",
     ),
-    "delete_payment_request": ("take back my Venmo request {payment_request_id}",),
-    "approve_payment_request": ("accept the Venmo request {payment_request_id}", "pay the open Venmo request {payment_request_id}"),
-    "deny_payment_request": ("decline the Venmo request {payment_request_id}",),
-    "remind_payment_request": ("send a reminder about my Venmo request {payment_request_id}",),
-    "mark_notifications": ("mark all my Venmo notifications as read",),
-    "delete_notifications": ("clear all my Venmo notifications",),
+    "update_transaction": ("change the note of {transaction_id} on Venmo to {description}",),
 }
 QUESTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "show_venmo_balance": {"venmo_balance": ("How many dollars are in my Venmo balance?", "What is my Venmo balance, in dollars?")},
     "show_transaction": {
-        "amount": ("How many dollars was the Venmo payment {transaction_id}?",),
-        "description": ("What does the note of the Venmo payment {transaction_id} say?",),
-        "like_count": ("How many likes does the Venmo payment {transaction_id} have?",),
+        "amount": ("How many dollars was {transaction_id} on Venmo?",),
+        "like_count": ("How many likes does {transaction_id} have on Venmo?",),
     },
-    "show_notifications_count": {
-        "count": ("How many notifications do I have on Venmo?",),
+    "show_venmo_balance": {
+        "venmo_balance": (
+            "How much money do I have on Venmo?",
+            "What is my Venmo balance in dollars?",
+        ),
     },
 }
 REFUSED: tuple[str, ...] = (
-    "signup",
+    "add_payment_card",
+    "add_to_venmo_balance",
     "delete_account",
-    "update_account_name",
+    "delete_notification",
+    "delete_payment_card",
+    "delete_transaction_comment",
+    "like_transaction_comment",
     "login",
     "logout",
-    "add_payment_card",
-    "delete_payment_card",
+    "mark_notification",
+    "reset_password",
+    "send_password_reset_code",
+    "send_verification_code",
+    "signup",
+    "unlike_transaction_comment",
+    "update_account_name",
     "update_payment_card",
-    "add_to_venmo_balance",
+    "update_transaction_comment",
+    "verify_account",
     "withdraw_from_venmo_balance",
-    "download_bank_transfer_receipt",
-    "download_transaction_receipt",
 )
