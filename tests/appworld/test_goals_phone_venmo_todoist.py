@@ -28,8 +28,8 @@ TRIES = 6
 
 
 def scene(now: str = "2023-05-18T12:00:00", **listed: Sequence[Mapping[str, Any]]) -> Scene:
-    found = {name.replace("__", "."): [({}, list(rows))] for name, rows in listed.items()}
-    found["supervisor.show_profile"] = [({}, {"email": "me@x.y", "phone_number": "1"})]  # type: ignore[list-item]
+    found: dict[str, list[tuple[dict[str, Any], Any]]] = {name.replace("__", "."): [({}, list(rows))] for name, rows in listed.items()}
+    found["supervisor.show_profile"] = [({}, {"email": "me@x.y", "phone_number": "1"})]
     return Scene(Snapshot("key", datetime.fromisoformat(now), found), random.Random(1))
 
 
@@ -112,7 +112,7 @@ def test_minutes_of_the_day() -> None:
 
 
 def test_only_alarms_that_are_on_ring_and_two_at_once_have_no_order() -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"time": "09:00", "repeat_days": ["monday"], "enabled": True},
         {"time": "07:00", "repeat_days": ["monday"], "enabled": False},
         {"time": "08:00", "repeat_days": ["monday", "friday"], "enabled": True},
