@@ -3,11 +3,24 @@
 Each module holds the goals of one app or of several together. A goal is registered with `@goal`; `goals_in` makes requests of them.
 """
 
-from . import across, music_changes, music_questions, notes, payments, phone, todos
+from . import (
+    across,
+    alarms,
+    contacts,
+    errands,
+    messages,
+    music_changes,
+    music_questions,
+    notes,
+    payment_requests,
+    payments,
+    projects,
+    todos,
+)
 from .deal import goals_in
 from .snapshot import Snapshots
 
-MODULES = (across, music_changes, music_questions, notes, payments, phone, todos)
+MODULES = (across, music_changes, music_questions, notes, alarms, contacts, messages, payments, payment_requests, todos, projects, errands)
 """Every module that registers goals."""
 
 __all__ = ["MODULES", "Snapshots", "goals_in"]

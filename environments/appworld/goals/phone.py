@@ -1,1 +1,0 @@
-"""Goals about contacts, messages and alarms (phone)."""
