@@ -23,12 +23,13 @@ from coevolve.plugins.validators.execution import Execution, ExecutionOptions
 
 MODULES = (alarms, contacts, messages, payments, payment_requests, todos, projects, errands)
 KINDS = [name for name, kind in GOALS.items() if kind.make.__module__ in {module.__name__ for module in MODULES}]
-TRIES = 12
+TRIES = 6
+"""Attempts at a kind of goal for each user."""
 
 
 def scene(now: str = "2023-05-18T12:00:00", **listed: Sequence[Mapping[str, Any]]) -> Scene:
-    found = {name.replace("__", "."): [({}, list(rows))] for name, rows in listed.items()}
-    found["supervisor.show_profile"] = [({}, {"email": "me@x.y", "phone_number": "1"})]  # type: ignore[list-item]
+    found: dict[str, list[tuple[dict[str, Any], Any]]] = {name.replace("__", "."): [({}, list(rows))] for name, rows in listed.items()}
+    found["supervisor.show_profile"] = [({}, {"email": "me@x.y", "phone_number": "1"})]
     return Scene(Snapshot("key", datetime.fromisoformat(now), found), random.Random(1))
 
 
@@ -111,7 +112,7 @@ def test_minutes_of_the_day() -> None:
 
 
 def test_only_alarms_that_are_on_ring_and_two_at_once_have_no_order() -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"time": "09:00", "repeat_days": ["monday"], "enabled": True},
         {"time": "07:00", "repeat_days": ["monday"], "enabled": False},
         {"time": "08:00", "repeat_days": ["monday", "friday"], "enabled": True},
@@ -196,7 +197,7 @@ def test_goals_are_a_function_of_the_seed(environment: AppWorld, starts: list[Ta
 
 
 ANSWERS = {
-    "others still owe me": "sum(r['amount'] for r in venmo(apis.venmo.show_sent_payment_requests) if not r['approved_at'] and not r['denied_at'])",
+    "others still owe me": "sum(r['amount'] for r in venmo(apis.venmo.show_sent_payment_requests, status='pending'))",
     "left after all requests": (
         "apis.venmo.show_venmo_balance(access_token=token('venmo'))['venmo_balance'] - "
         "sum(r['amount'] for r in venmo(apis.venmo.show_received_payment_requests, status='pending'))"
@@ -230,9 +231,9 @@ def test_answers_agree_with_another_way_to_them(environment: AppWorld, starts: l
         assert (round(float(found["answer"]), 2) if isinstance(expected, float) else found["answer"]) == expected, kind
 
 
-def admitted(environment: AppWorld, starts: Sequence[Task], kinds: Sequence[str], mutations: int) -> dict[str, str]:
-    """The verdict of the validator "execution" on a task of each kind, with the held-out tasks and an empty pool."""
-    held_out = [task for split in ("test_normal", "test_challenge") for task in environment.tasks(split)]
+def admitted(environment: AppWorld, starts: Sequence[Task], kinds: Sequence[str], mutations: int, splits: Sequence[str]) -> dict[str, str]:
+    """The verdict of the validator "execution" on a task of each kind, with an empty pool and the first variants of held-out scenarios."""
+    held_out = [task for split in splits for task in environment.tasks(split) if task.id.endswith("_1")]
     validator, verdicts = Execution(ExecutionOptions(mutations=mutations)), {}
     for number, kind in enumerate(kinds):
         start, goal = a_goal(environment, starts, kind)
@@ -245,11 +246,11 @@ def admitted(environment: AppWorld, starts: Sequence[Task], kinds: Sequence[str]
 
 @pytest.mark.slow
 def test_tasks_of_some_kinds_are_admitted(environment: AppWorld, starts: list[Task]) -> None:
-    kinds = ["first or last alarm of a day", "pay what was texted", "settle all requests", "put off overdue tasks"]
-    assert admitted(environment, starts, kinds, 1) == dict.fromkeys(kinds, "accepted")
+    kinds = ["pay what was texted", "put off overdue tasks"]
+    assert admitted(environment, starts, kinds, 1, ["test_challenge"]) == dict.fromkeys(kinds, "accepted")
 
 
 @pytest.mark.slow
 @pytest.mark.nightly
 def test_tasks_of_every_kind_are_admitted(environment: AppWorld, starts: list[Task]) -> None:
-    assert admitted(environment, starts, KINDS, 4) == dict.fromkeys(KINDS, "accepted")
+    assert admitted(environment, starts, KINDS, 4, ["dev", "test_normal", "test_challenge"]) == dict.fromkeys(KINDS, "accepted")

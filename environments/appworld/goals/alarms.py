@@ -125,9 +125,8 @@ def switch_off_a_days_alarms(scene: Scene) -> Wish:
     rows = [row for row in ringing(scene, day) if len(row["repeat_days"]) > 1]
     if not rows:
         raise Unavailable("no alarm rings on other days too")
-    lone = [row for row in ringing(scene, day) if len(row["repeat_days"]) == 1]
-    if lone:
-        raise Unavailable("an alarm rings on that day alone")
+    if any(day in (row["repeat_days"] or ()) and row not in rows for row in alarms(scene)):
+        raise Unavailable("an alarm rings on that day alone, or is off")
     return Wish(
         scene.say(
             f"I have {day.capitalize()}s off from now on, so nothing should ring on that day any more. "

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import frozen
 
@@ -11,7 +11,7 @@ from coevolve import Action
 from .scene import Scene, Unavailable, pages
 from .snapshot import Row
 
-T = Row
+T = TypeVar("T")
 
 
 @frozen

@@ -158,11 +158,11 @@ def text_somebody_the_total(scene: Scene) -> Wish:
     if len(rows) < 2:
         raise Unavailable("nothing to add up")
     what = f"I sent {one.my}" if direction == "sent" else f"{one.my} sent me"
-    asked = f"{one.my} got from me" if direction == "sent" else f"I got from {one.my}"
+    asked = "I sent them" if direction == "sent" else "they sent me"
     return Wish(
         scene.say(
-            f"There is a question of how much {asked} on Venmo {span.words}. Work out the total and text it to {one.my}: just the amount "
-            "with two decimals, like $7.50.",
+            f"{one.my.capitalize()} asked me how much {asked} on Venmo {span.words}. Work out the total and text it to them: just the "
+            "amount with two decimals, like $7.50.",
             f"Add up what {what} on Venmo {span.words} and send {one.my} the sum as a text message that holds only the amount, "
             "written like $7.50.",
         ),

@@ -117,7 +117,7 @@ def remind_of_old_requests(scene: Scene) -> Wish:
     return Wish(
         scene.say(
             f"If any of my Venmo requests from before {begin:%B} are still unanswered, send those people a reminder there.",
-            "People forget to pay me. Send a Venmo reminder for each of my open requests that is older than this month.",
+            "People forget to pay me. Send a Venmo reminder for each of my open requests that I sent before this month.",
             f"Remind everyone on Venmo who has not reacted to a request that I sent before the beginning of {begin:%B}.",
         ),
         [

@@ -26,12 +26,12 @@ def who_moved_the_most_money(scene: Scene) -> Wish:
         raise Unavailable("nothing has to be added up")
     if direction == "sent":
         wordings = (
-            f"Who have I sent the most money to on Venmo {span.words}, if you add up all payments to each person? Give me the full name.",
+            f"Who did I send the most money to on Venmo {span.words}, if you add up all payments to each person? Give me the full name.",
             f"Looking at my Venmo payments {span.words}, which person got the most from me in total? First and last name, please.",
         )
     else:
         wordings = (
-            f"Who has sent me the most money on Venmo {span.words}, all payments of a person taken together? Give me the full name.",
+            f"Who sent me the most money on Venmo {span.words}, all payments of a person taken together? Give me the full name.",
             f"Which person did I get the most money from on Venmo {span.words}, in total? First and last name, please.",
         )
     return Wish(scene.say(*wordings), [*listing(rows, direction=direction, **span.arguments), done(name)])
@@ -301,7 +301,7 @@ def thank_under_a_payment(scene: Scene) -> Wish:
     return Wish(
         scene.say(
             f'Leave the comment "{words}" under the {which} payment that I received on Venmo {span.words}.',
-            f'I want to say thank you for the {which} Venmo payment that came in {span.words}. Comment on it with "{words}"',
+            f'I want to say thank you for the {which} Venmo payment that I got {span.words}. Comment on it with "{words}"',
         ),
         [
             *listing(rows, direction="received", **span.arguments),

@@ -96,4 +96,5 @@ def minutes(tasks: Sequence[Row]) -> int:
     factor = {"minutes": 1, "hours": 60}
     if not all(task["duration"] and task["duration_unit"] in factor for task in tasks):
         raise Unavailable("a duration is missing")
-    return round(sum(task["duration"] * factor[task["duration_unit"]] for task in tasks))
+    spent: float = sum(task["duration"] * factor[task["duration_unit"]] for task in tasks)
+    return round(spent)

@@ -140,7 +140,7 @@ def put_off_overdue_tasks(scene: Scene) -> Wish:
         dates = [at.isoformat() for at in moved]
         wordings = (
             f"I am behind with my Todoist project {plan.name}. Push the due date of everything that is overdue there back by two weeks.",
-            f"Give every overdue task of my Todoist project {plan.name} two weeks more than its due date allows.",
+            f"I need two more weeks for every overdue task of my Todoist project {plan.name}. Change the due dates accordingly.",
         )
     changes = [call(UPDATE, task_id=row["task_id"], due_date=at) for row, at in zip(rows, dates, strict=True)]
     return Wish(scene.say(*wordings), [*find(scene, plan), *changes, done()])
@@ -153,7 +153,7 @@ def soonest_is_most_important(scene: Scene) -> Wish:
     rows = [task for task in plan.open if (at := due(task)) is not None and at >= today]
     last = today + timedelta(days=scene.pick((4, 7, 10)))
     soon = [task for task in rows if str(task["due_date"])[:10] <= last.isoformat() and task["priority"] != "high"]
-    if not 0 < len(soon) < len(plan.open) or len(soon) > 5:
+    if not 0 < len(soon) < len(plan.open) or len(soon) > 5 or any(due(task) in (today, last) for task in rows):
         raise Unavailable("nothing to raise, or too much")
     until = day(last)
     return Wish(
