@@ -1,6 +1,7 @@
 """Make new tasks by operators on solved tasks (variants.py). Variants keep the words of their parents and are checked by executing them.
 
-This suits environments with several user turns, where new wording is hard to make. For a share of the candidates, the parent is drawn from
+One more operator needs what an environment may offer: "other_kind" makes a task of a goal and turns it into another kind of the benchmark
+(optional.HasGoals, HasVariants: a function that comes late, much more data). For a share of the candidates, the parent is drawn from
 the signalled tasks, otherwise from the whole pool; the operator is drawn at random. A candidate is minimised before it is yielded: added
 calls that the scorer does not miss and that supply no later call are removed. When the scorer does not miss a call that the parent's
 words ask for, the candidate is dropped. In the paper an LLM explores (section 3); this component needs no LLM.
@@ -19,6 +20,7 @@ from coevolve import (
     Environment,
     ExplorationContext,
     Feedback,
+    HasVariants,
     Origin,
     PlannedRun,
     Signal,
@@ -32,17 +34,18 @@ from coevolve import (
 from .argument_values import ArgumentValues
 from .call_exploration import BudgetExhausted, CallBudget
 from .catalog import Catalog, catalog_of, same_call
+from .goal_exploration import GoalExploration, offers_goals
 from .links import SolvedTask, Survey, link_uses
 from .variants import OPERATORS, TaskTurns, VariantBuilder, Variants, VariantTurn, numbered, task_turns
+
+ALL = (*OPERATORS, "other_kind")
 
 
 @frozen
 class OperatorsOptions:
     """Options of the operators."""
 
-    operators: tuple[str, ...] = field(
-        default=tuple(OPERATORS), validator=[validators.min_len(1), validators.deep_iterable(validators.in_(tuple(OPERATORS)))]
-    )
+    operators: tuple[str, ...] = field(default=ALL, validator=[validators.min_len(1), validators.deep_iterable(validators.in_(ALL))])
     """Names of the operators, drawn with equal probability (all by default; variants.py describes them)."""
     signalled: float = field(default=0.5, validator=[validators.ge(0.0), validators.le(1.0)])
     """Share of the tries whose parent is drawn from the signalled tasks, by strength. The others draw from the whole pool, for breadth."""
@@ -111,8 +114,10 @@ class _VariantSearch:
         self.seen = {task.query for task in self.feedback.pool}
 
     def run(self) -> Iterator[CandidateTask]:
-        while True:
-            operator = self.rng.choice(self.options.operators)
+        kinds = offers_goals(self.environment) and isinstance(self.environment, HasVariants)
+        operators = [name for name in self.options.operators if kinds or name != "other_kind"]
+        while operators:
+            operator = self.rng.choice(operators)
             parent, signal = self._parent()
             candidate = self._try(operator, parent, signal)
             if candidate is not None:
@@ -131,6 +136,8 @@ class _VariantSearch:
         return self.rng.choice(self.parents), None
 
     def _try(self, operator: str, parent: TaskTurns, signal: Signal | None) -> CandidateTask | None:
+        if operator == "other_kind":
+            return self._other_kind(parent, signal)
         other = self._other(parent) if operator == "recombine" else None
         self.budget.spend()
         with self.environment.open(parent.solved.task) as episode:
@@ -139,13 +146,33 @@ class _VariantSearch:
         task = self._minimal(parent.solved.task, made) if made else None
         if task is None or task[0].query in self.seen:
             return None
+        parents = (parent.solved.task.id, *([other.solved.task.id] if other else []))
+        return self._candidate(task[0], task[1], signal, parents, operator)
+
+    def _other_kind(self, parent: TaskTurns, signal: Signal | None) -> CandidateTask | None:
+        """A goal in the parent's world, as another kind of task; None when there is none. For environments with goals and variants."""
+        assert isinstance(self.environment, HasVariants)
+        self.budget.spend()
+        goals = GoalExploration("operators", self.feedback.iteration, self.environment, self.catalog, self.budget, self.rng, self.seen)
+        for one in goals.draw([parent.solved], 1):
+            task_id = f"operators-{self.feedback.iteration}-{self.made}"
+            task = self.environment.compose(one.start, one.steps, task_id, one.goal.query)
+            made = self.environment.variants(task, self.rng.getrandbits(32)) if task else []
+            if made:
+                chosen = self.rng.choice(made)
+                detail = {"goal": one.goal.kind, "variant": chosen.origin.detail.get("variant")}
+                return self._candidate(chosen, one.steps, signal, (one.start.id,), "other_kind", **detail)
+        return None
+
+    def _candidate(
+        self, task: Task, steps: Sequence[Step], signal: Signal | None, parents: tuple[str, ...], operator: str, **detail: Any
+    ) -> CandidateTask:
         weakness = (
             f"{signal.kind} at {signal.task_id}, strength {signal.strength:.2f}" if signal else "none known: a variant of a pool task"
         )
-        parents = (parent.solved.task.id, *([other.solved.task.id] if other else []))
-        detail: dict[str, Any] = {"operator": operator, "calls": len(task[0].solution)}
+        detail = {"operator": operator, "calls": len(task.solution), **detail}
         origin = Origin("operators", self.feedback.iteration, signal.id if signal else None, parents, detail)
-        return CandidateTask(attrs.evolve(task[0], origin=origin), ExplorationContext(signal, weakness, (operator,)), tuple(task[1]))
+        return CandidateTask(attrs.evolve(task, origin=origin), ExplorationContext(signal, weakness, (operator,)), tuple(steps))
 
     def _other(self, parent: TaskTurns) -> TaskTurns | None:
         """Another task to take turns from: one of the same world, else one that uses no apps but the parent's; None when there is none."""
@@ -194,7 +221,8 @@ class _VariantSearch:
             texts.append(text)
         task = self.environment.compose(start, steps, task_id, "\n\n".join(texts))
         # Otherwise the environment divides the words into other turns than those of the calls that they ask for.
-        return task if task is not None and len({action.turn for action in task.solution}) == len(made) else None
+        spoken = sum(bool(turn.steps) for turn in made)
+        return task if task is not None and len({action.turn for action in task.solution}) == spoken else None
 
     def _spare(self, task: Task, steps: Sequence[Step]) -> Any:
         """The last call that the scorer does not miss and that supplies no later call; None when there is none."""

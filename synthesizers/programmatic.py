@@ -1,15 +1,12 @@
 """Guided exploration without an LLM: explore links between calls that are likely to fail and that the pool does not cover yet.
 
-    weight(link) = estimate(link)^2 * sqrt(popularity(link)) / (1 + its count in the pool's solutions)
-
-The failures of the signalled tasks' rollouts are blamed on links, and the failure rates of all links are estimated from them (blame.py).
-A link is drawn by its weight and explored in a chain of calls that are otherwise known to work (chains.py). Popularity is
-(1 + calls of the producer) (1 + calls of the consumer) in the pool's solutions. In the paper an LLM explores (section 3); this component
-computes from the signals what the paper puts into the LLM's prompt. Variants of the signalled tasks themselves teach little, because those
-tasks are in the pool and are trained on anyway. So only forgetting signals get near neighbours of their task, and few of them.
+A link is drawn by its weight (link_weights.py) and explored in a chain of calls that are otherwise known to work (chains.py). Where the
+environment knows what its users want (optional.HasGoals), nothing is chained: goals are drawn in the worlds of pool tasks, and one with a
+heavy link is chosen (goal_search.py). In the paper an LLM explores (section 3); this component computes from the signals what the paper
+puts into the LLM's prompt. Variants of the signalled tasks themselves teach little, because those tasks are in the pool and are trained on
+anyway. So only forgetting signals get near neighbours of their task, and few of them.
 """
 
-import math
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
@@ -20,10 +17,12 @@ from attrs import define, field, frozen, validators
 from coevolve import CandidateTask, Environment, ExplorationContext, Feedback, Origin, PlannedRun, Signal, Synthesizer, hookimpl
 
 from .argument_values import ArgumentValues
-from .blame import FailureRates, link_outcomes
 from .call_exploration import BudgetExhausted, CallBudget, Exploration, open_exploration
 from .catalog import Catalog, catalog_of, same_call
 from .chains import Chains
+from .goal_exploration import offers_goals
+from .goal_search import GoalSearch
+from .link_weights import LinkWeights, link_weights
 from .links import Link, SolvedTask, Survey, link_uses
 
 
@@ -42,6 +41,8 @@ class ProgrammaticOptions:
     Small by default, since forgotten tasks are trained on again anyway."""
     max_calls: int = field(default=4000, validator=validators.ge(1))
     """Most environment calls (opened episodes, steps, compositions) in one evolution."""
+    choice: int = field(default=16, validator=validators.ge(1))
+    """How many executed goals the next one is chosen from, where the environment offers goals. 1 is no choice: signals then do nothing."""
     starts: int = field(default=4, validator=validators.ge(1))
     """How many start tasks are drawn for a chain. The one whose solution uses most of the link's apps is taken."""
 
@@ -72,7 +73,11 @@ class Programmatic:
         solved = self._survey.solved(feedback.pool, environment, catalog)
         if not solved:
             return
-        search = _LinkSearch(self.options, feedback, environment, catalog, solved, rng, signals)
+        options = self.options
+        weights = link_weights(feedback, signals, solved, catalog, options.shrinkage)
+        search: GoalSearch | LinkSearch = LinkSearch(options, feedback, environment, catalog, solved, rng, signals, weights)
+        if offers_goals(environment):
+            search = GoalSearch(options.choice, options.max_calls, feedback, environment, catalog, solved, rng, signals, weights)
         try:
             yield from search.run()
         except BudgetExhausted:
@@ -80,7 +85,7 @@ class Programmatic:
 
 
 @define
-class _LinkSearch:
+class LinkSearch:
     """The exploration of one evolution."""
 
     options: ProgrammaticOptions
@@ -90,27 +95,16 @@ class _LinkSearch:
     solved: Sequence[SolvedTask]
     rng: random.Random
     signals: Sequence[Signal]
-    rates: FailureRates = field(init=False)
+    weights: LinkWeights
     chains: Chains = field(init=False)
     budget: CallBudget = field(init=False)
-    counts: dict[Link, float] = field(factory=dict)
-    """Link -> its count in the pool's solutions plus that in this evolution's candidates and tries."""
     seen: set[str] = field(init=False)
     made: int = 0
 
     def __attrs_post_init__(self) -> None:
-        self.rates = FailureRates(self.catalog, self.options.shrinkage)
         self.chains = Chains(self.catalog, ArgumentValues(self.catalog, self.solved), self.rng, self.solved)
         self.budget = CallBudget(self.options.max_calls)
         self.seen = {task.query for task in self.feedback.pool}
-        known = {one.task.id: one for one in self.solved}
-        tagged = {signal.task_id for signal in self.signals}
-        for group in self.feedback.groups:
-            if group.task.id in tagged:
-                self.rates.add(link_outcomes(group, known.get(group.task.id), self.catalog))
-        for one in self.solved:
-            for use in one.link_uses:
-                self.counts[use.link] = self.counts.get(use.link, 0) + 1
 
     def run(self) -> Iterator[CandidateTask]:
         """Yield candidates until no link is left or the budget is exhausted (BudgetExhausted)."""
@@ -118,21 +112,14 @@ class _LinkSearch:
         links = list(self.chains.candidate_links())
         strongest = {signal.task_id: signal for signal in sorted(self.signals, key=lambda signal: (signal.strength, signal.id))}
         while links:
-            weights = [self.weight(link) for link in links]
-            link = self.rng.choices(links, weights)[0]
+            link = self.rng.choices(links, [self.weights(link) for link in links])[0]
             candidate = self._explore(link, strongest)
             # A failed try counts too; otherwise a link that never works would use up the budget.
-            self.counts[link] = self.counts.get(link, 0) + 1
+            self.weights.count([link])
             if link in self.chains.broken:
                 links.remove(link)
             if candidate is not None:
                 yield candidate
-
-    def weight(self, link: Link) -> float:
-        """The weight of a link in the draw (the formula above); the estimate is 1 without signals."""
-        popularity = (1 + self.chains.uses.get(link.producer, 0)) * (1 + self.chains.uses.get(link.consumer, 0))
-        estimate = self.rates.estimate(link) if self.signals else 1.0
-        return estimate**2 * math.sqrt(popularity) / (1 + self.counts.get(link, 0))
 
     def _explore(self, link: Link, signals: dict[str, Signal]) -> CandidateTask | None:
         start = self._start({self.catalog.group(link.producer), self.catalog.group(link.consumer)})
@@ -141,16 +128,13 @@ class _LinkSearch:
             reached = self.chains.build(exploration, link, len(exploration.steps) + length) if self._prefix(exploration) else None
             if reached is None:
                 return None
-            signal = self.rates.nearest_signal(link, signals)
-            weakness = self.rates.describe(link) if self.signals else "none known: a link that the pool lacks"
-            candidate = self._compose(exploration, ExplorationContext(signal, weakness, (str(link),)))
+            signal = self.weights.rates.nearest_signal(link, signals)
+            candidate = self._compose(exploration, ExplorationContext(signal, self.weights.describe(link), (str(link),)))
         # `compose` may drop calls that the request does not need. A task without the link's consuming call is not what was looked for.
         if candidate is not None and not any(same_call(action, reached.action) for action in candidate.task.solution):
             return None
         if candidate is not None:
-            for use in link_uses(candidate.exploration, self.catalog):
-                if use.link != link:
-                    self.counts[use.link] = self.counts.get(use.link, 0) + 1
+            self.weights.count(use.link for use in link_uses(candidate.exploration, self.catalog) if use.link != link)
         return candidate
 
     def _start(self, groups: set[str]) -> SolvedTask:

@@ -3,6 +3,8 @@
 A plain random walk over valid calls almost never uses one call's result in another, however long it is. Where the weakness lies in such
 compositions, it is no better than a static pool. The fair baseline matches the depth: each candidate copies the length of a pool solution
 drawn at random, and which of its calls need an earlier one. Nothing else comes from the pool, and nothing from the signals.
+
+Where the environment knows what its users want (optional.HasGoals), goals are drawn at random instead, in worlds drawn at random.
 """
 
 import random
@@ -17,6 +19,7 @@ from coevolve import CandidateTask, Environment, ExplorationContext, Feedback, O
 from .argument_values import ArgumentValues, fitting_results
 from .call_exploration import BudgetExhausted, CallBudget, Exploration, open_exploration
 from .catalog import Argument, Catalog, catalog_of
+from .goal_exploration import GoalExploration, offers_goals
 from .links import SolvedTask, Survey
 
 
@@ -59,9 +62,12 @@ class RandomExploration:
         solved = self._survey.solved(feedback.pool, environment, catalog)
         if not solved or not catalog.tools:
             return
-        walk = _Walk(self.options, environment, catalog, ArgumentValues(catalog, solved), rng)
         budget = CallBudget(self.options.max_calls)
         seen = {task.query for task in feedback.pool}
+        if offers_goals(environment):
+            yield from self._goals(GoalExploration(self.name, feedback.iteration, environment, catalog, budget, rng, seen), solved)
+            return
+        walk = _Walk(self.options, environment, catalog, ArgumentValues(catalog, solved), rng)
         made = 0
         try:
             while True:
@@ -72,6 +78,20 @@ class RandomExploration:
                     seen.add(candidate.task.query)
                     made += 1
                     yield candidate
+        except BudgetExhausted:
+            return
+
+    def _goals(self, goals: GoalExploration, solved: Sequence[SolvedTask]) -> Iterator[CandidateTask]:
+        """Goals in random worlds, until as many draws in a row as there are worlds yield nothing or the budget is exhausted."""
+        idle = 0
+        try:
+            while idle < len(solved):
+                drawn = goals.draw([goals.rng.choice(solved)], 1)
+                idle = 0 if drawn else idle + 1
+                for one in drawn:
+                    context = ExplorationContext(None, "none: exploration at random", (one.goal.kind,))
+                    if (candidate := goals.candidate(one, context)) is not None:
+                        yield candidate
         except BudgetExhausted:
             return
 

@@ -1,12 +1,12 @@
 """Make variants of solved tasks. Each variant is executed in its parent's world before it is worded.
 
     swap       replaces a value of the request, in its words and in every call that takes the value
-    suffix     adds a new turn after the task's turns
-    prefix     adds a new turn before them
+    suffix     adds new turns after the task's turns
+    prefix     adds new turns before them
     recombine  adds turns of another task after some of this task's turns
-    permute    exchanges two turns
     explore    keeps some of the task's first turns, then adds new ones
 
+New turns are goals of the environment (optional.HasGoals) with their words; where it offers none, random calls that it words.
 Turns of the task keep their words. A value that came from an earlier call's result is taken from that call's new result. A variant is
 dropped when the source of a value would come later or not at all, since no agent could know the value.
 """
@@ -24,15 +24,20 @@ from coevolve import Step
 from .argument_values import ArgumentValues, fitting_results
 from .call_exploration import Exploration
 from .catalog import Argument, Catalog, distinctive, json_equal, same_call
+from .goal_exploration import offered_goals, offers_goals
 from .links import SolvedTask, link_uses
 
 TRIES = 12
 """Most calls tried for each new call of a turn."""
+GOAL_TRIES = 3
+"""Most goals tried for new turns."""
+PLAIN_WORDS = 2
+"""Most words of a value that may be exchanged for another."""
 
 
 @frozen
 class VariantTurn:
-    """One user turn of a variant: its words and its executed calls. `text` is None for a new turn, which the environment words."""
+    """One user turn of a variant: its words and its executed calls. `text` is None for a new turn that the environment is to word."""
 
     text: str | None
     steps: tuple[Step, ...]
@@ -118,7 +123,7 @@ class Variants:
             return None
         index, name, old = self.rng.choice(places)
         argument = self.catalog.argument(parent.solved.steps[index].action.name, name)
-        new = self._other(builder, parent, index, argument, old) if argument else None
+        new = self._other(parent, index, argument, old) if argument else None
         if new is None:
             return None
         made = [self._replay_turn(builder, parent, number, {}, (old, new)) for number in range(len(parent))]
@@ -129,13 +134,13 @@ class Variants:
 
     def suffix(self, builder: VariantBuilder, parent: TaskTurns, others: Sequence[TaskTurns]) -> list[VariantTurn] | None:
         before = self._replay_turns(builder, parent, range(len(parent)))
-        after = self._new_turn(builder, parent, len(parent)) if before else None
-        return [*before, after] if before and after else None
+        after = self._new_turns(builder, parent, len(parent)) if before else None
+        return [*before, *after] if before and after else None
 
     def prefix(self, builder: VariantBuilder, parent: TaskTurns, others: Sequence[TaskTurns]) -> list[VariantTurn] | None:
-        before = self._new_turn(builder, parent, 0)
-        after = self._replay_turns(builder, parent, range(len(parent))) if before else None
-        return [before, *after] if before and after else None
+        before = self._new_turns(builder, parent, 0)
+        after = self._replay_turns(builder, parent, range(len(parent)), len(before)) if before else None
+        return [*before, *after] if before and after else None
 
     def recombine(self, builder: VariantBuilder, parent: TaskTurns, others: Sequence[TaskTurns]) -> list[VariantTurn] | None:
         """`others`: tasks whose turns may work in this world, too. Executing them shows whether they do."""
@@ -144,25 +149,36 @@ class Variants:
         other = self.rng.choice(others)
         before = self._replay_turns(builder, parent, range(self.rng.randint(1, len(parent))))
         first = self.rng.randrange(len(other))
-        after = self._replay_turns(builder, other, range(first, self.rng.randint(first + 1, len(other))), len(before)) if before else None
-        return [*before, *after] if before and after else None
-
-    def permute(self, builder: VariantBuilder, parent: TaskTurns, others: Sequence[TaskTurns]) -> list[VariantTurn] | None:
-        if len(parent) < 2:
+        numbers = range(first, self.rng.randint(first + 1, len(other)))
+        after = self._replay_turns(builder, other, numbers, len(before)) if before else None
+        if not before or not after or self._unsaid(builder, other, numbers, after):
             return None
-        order = list(range(len(parent)))
-        one, two = sorted(self.rng.sample(order, 2))
-        order[one], order[two] = order[two], order[one]
-        return self._replay_turns(builder, parent, order)
+        return [*before, *after]
+
+    def _unsaid(self, builder: VariantBuilder, other: TaskTurns, numbers: Iterable[int], turns: Sequence[VariantTurn]) -> bool:
+        """Whether a call of another task's turns takes a value that neither these turns' words nor a result of this world tells.
+
+        Such a value was right in the other task's world.
+        """
+        said = "\n".join(other.texts[number] or other.solved.task.query for number in numbers)
+        for step in (step for turn in turns for step in turn.steps):
+            before = builder.steps[: next(n for n, made in enumerate(builder.steps) if made is step)]
+            for name, value in step.action.arguments.items():
+                argument = self.catalog.argument(step.action.name, name)
+                free = isinstance(value, str | int | float) and not isinstance(value, bool) and argument and not argument.choices
+                known = free and any(json_equal(leaf.value, value) for made in before for leaf in self.catalog.leaves(made))
+                if free and not known and not _mentions(said, value):
+                    return True
+        return False
 
     def explore(self, builder: VariantBuilder, parent: TaskTurns, others: Sequence[TaskTurns]) -> list[VariantTurn] | None:
-        made = self._replay_turns(builder, parent, range(self.rng.randrange(len(parent))))
+        kept = self._replay_turns(builder, parent, range(self.rng.randrange(len(parent))))
+        if kept is None:
+            return None
+        added: list[VariantTurn] = []
         for _ in range(self.rng.randint(1, 2)):
-            new = self._new_turn(builder, parent, len(made)) if made is not None else None
-            if new is None or made is None:
-                break
-            made = [*made, new]
-        return made if made and made[-1].text is None else None
+            added += self._new_turns(builder, parent, len(kept) + len(added)) or []
+        return [*kept, *added] if added else None
 
     def _replay_turns(self, builder: VariantBuilder, parent: TaskTurns, numbers: Iterable[int], turn: int = 0) -> list[VariantTurn] | None:
         """Execute these turns of a task in order, the first as turn `turn`. None when a call fails."""
@@ -215,31 +231,56 @@ class Variants:
             return any(json_equal(leaf.value, value) for leaf in now), value
         return True, now[place].value
 
-    def _other(self, builder: VariantBuilder, parent: TaskTurns, index: int, argument: Argument, old: Any) -> Any:
-        """Another value for an argument: from pool tasks, the enumeration, results of this world, or a number close to the old one."""
-        step = parent.solved.steps[index]
-        found = [*self.values.from_pool(step.action.name, argument), *argument.choices]
-        found += [leaf.value for leaf in fitting_results(self._look_around(builder, parent), self.catalog, argument)]
+    def _other(self, parent: TaskTurns, index: int, argument: Argument, old: Any) -> Any:
+        """Another value for an argument: from the same argument of pool tasks, the enumeration, or a number close to the old one.
+
+        None for texts of several words and for ids: another task's would not go with the rest of the request.
+        """
+        if len(str(old).split()) > PLAIN_WORDS or argument.name.endswith("id"):
+            return None
+        found = [*self.values.from_pool(parent.solved.steps[index].action.name, argument), *argument.choices]
         if isinstance(old, int | float):
             found += [old + 1, old + 2, old * 2]
         query = parent.solved.task.query
         fitting = [
-            value for value in found if argument.accepts(value, argument.format) and _fits_a_sentence(value) and not _mentions(query, value)
+            value
+            for value in found
+            if argument.accepts(value, argument.format)
+            and _fits_a_sentence(value)
+            and not _mentions(query, value)
+            and len(str(value).split()) <= PLAIN_WORDS
         ]
         return self.rng.choice(fitting) if fitting else None
-
-    def _look_around(self, builder: VariantBuilder, parent: TaskTurns) -> list[Step]:
-        """The steps of up to three calls without arguments; they are undone afterwards."""
-        bare = [tool for tool in self._tools(parent) if not any(a.required for a in self.catalog.arguments[tool])]
-        checkpoint = builder.checkpoint()
-        seen = [builder.try_call(tool, {}) for tool in self.rng.sample(bare, min(3, len(bare)))]
-        builder.roll_back(checkpoint)
-        return [step for step in seen if step is not None]
 
     def _tools(self, parent: TaskTurns) -> list[str]:
         """All tools of the apps that a task's solution uses."""
         groups = {self.catalog.group(step.action.name) for step in parent.solved.steps}
         return [name for name in self.catalog.tools if self.catalog.group(name) in groups]
+
+    def _new_turns(self, builder: VariantBuilder, parent: TaskTurns, number: int) -> list[VariantTurn] | None:
+        """New turns, the first as turn `number`; None when there are none."""
+        if offers_goals(builder.environment):
+            return self._goal_turns(builder, parent, number)
+        turn = self._new_turn(builder, parent, number)
+        return None if turn is None else [turn]
+
+    def _goal_turns(self, builder: VariantBuilder, parent: TaskTurns, number: int) -> list[VariantTurn] | None:
+        """The turns of a goal in the world as it is now; None when there is none whose calls work."""
+        after = [step.action for step in builder.steps]
+        builder.budget.spend()
+        for goal in offered_goals(builder.environment, parent.solved.task, self.rng.getrandbits(32), GOAL_TRIES, after):
+            checkpoint, texts = builder.checkpoint(), goal.query.split("\n\n")
+            made: list[list[Step]] = [[] for _ in texts]
+            for action in goal.actions:
+                builder.turn = number + action.turn
+                step = builder.try_call(action.name, dict(action.arguments))
+                if step is None:
+                    break
+                made[action.turn].append(step)
+            else:
+                return [VariantTurn(text, tuple(steps)) for text, steps in zip(texts, made, strict=True)]
+            builder.roll_back(checkpoint)
+        return None
 
     def _new_turn(self, builder: VariantBuilder, parent: TaskTurns, number: int) -> VariantTurn | None:
         """Make a new turn of at most `longest` calls. Calls before the last that change nothing and supply nothing are dropped."""
@@ -300,7 +341,6 @@ OPERATORS: dict[str, Operator] = {
     "suffix": Variants.suffix,
     "prefix": Variants.prefix,
     "recombine": Variants.recombine,
-    "permute": Variants.permute,
     "explore": Variants.explore,
 }
 """Operators by their name in the option `operators`."""

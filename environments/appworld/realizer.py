@@ -54,7 +54,7 @@ def request(made: Sequence[Call], answer: Any, user: str, documents: Documents) 
         clauses = [_clause(call, Values(done[:place], user), documents, rng) for place, call in changes]
     except Unsayable:
         return None
-    if len(set(clauses)) < len(clauses):
+    if len({json.dumps([call[0], call[1]], sort_keys=True) for _, call in changes}) < len(changes):
         return None
     text = " ".join([*([_ask(clauses, rng)] if clauses else []), *([asked.words] if asked else [])])
     return text if fault(text, [Action(call[0], call[1]) for call in done], documents) is None else None

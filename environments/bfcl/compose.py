@@ -15,10 +15,12 @@ Turns = list[tuple[str, list[Action]]]
 
 
 def compose(apis: Apis, start: Task, steps: Sequence[Step], task_id: str, query: str | None, limit: int) -> Task | None:
-    """A task from `start`'s initial state that the steps' actions solve. It offers all functions, and every turn of it asks for something.
+    """A task from `start`'s initial state that the steps' actions solve. It offers all functions.
 
-    With a `query`, its paragraphs are the turns' requests when there are as many of them as turns in the steps; otherwise the task has one
-    turn. Without a `query`, see `reword`. Returns None for an unknown function, an empty request, or a turn of more than `limit` calls.
+    With a `query`, its paragraphs are the turns' requests when there are as many of them as turns in the steps. When there are as many as
+    the highest turn's number tells, a turn without calls is one in which the user leaves something out, and the task is of the category
+    miss_param. Otherwise the task has one turn. Without a `query`, see `reword`. Returns None for an unknown function, an empty request,
+    or a turn of more than `limit` calls.
     """
     actions = [step.action for step in steps]
     if not actions or any(action.name not in apis.functions for action in actions):
@@ -31,8 +33,9 @@ def compose(apis: Apis, start: Task, steps: Sequence[Step], task_id: str, query:
         "id": task_id,
         "question": [[{"role": "user", "content": text}] for text, _ in turns],
         "ground_truth": [[str(Call(action.name, dict(action.arguments))) for action in calls] for _, calls in turns],
+        "category": _category(start.payload["category"], turns),
     }
-    detail = {"release": start.payload["release"], "category": start.payload["category"]}
+    detail = {"release": start.payload["release"], "category": payload["category"]}
     return make_task(apis, task_id, payload, Origin(kind="composed", parents=(start.id,), detail=detail), query)
 
 
@@ -43,7 +46,16 @@ def _divide(query: str, actions: Sequence[Action]) -> Turns:
     paragraphs = [part.strip() for part in query.split("\n\n") if part.strip()]
     if len(paragraphs) == len(groups):
         return [(text, groups[turn]) for text, turn in zip(paragraphs, sorted(groups), strict=True)]
+    if len(paragraphs) == max(groups) + 1:
+        return [(text, groups.get(turn, [])) for turn, text in enumerate(paragraphs)]
     return [(query, list(actions))]
+
+
+def _category(start: str, turns: Turns) -> str:
+    """The category of a task with these turns: large data stays large, and a held-out function of the start task is offered here."""
+    if start == "long_context":
+        return start
+    return "miss_param" if any(not calls for _, calls in turns) else "base"
 
 
 def reword(apis: Apis, start: Task, actions: Sequence[Action]) -> Turns:

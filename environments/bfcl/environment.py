@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
-from coevolve import NOTE, Action, Description, Step, Task, TaskKeys, Trajectory, UserError, did_you_mean, perform
+from coevolve import NOTE, Action, Description, Goal, Step, Task, TaskKeys, Trajectory, UserError, did_you_mean, perform
 
 from . import assets, function_call
 from .apis import Apis, load
@@ -18,11 +18,13 @@ from .data import NAME, scenarios
 from .decode import Call
 from .digest import digest
 from .episode import BfclEpisode, Rules
+from .goals.story import goals
 from .prompt import MODES, STYLES
 from .release import CATEGORIES, CLASSES, DEFAULT, RELEASES, SCORER
 from .schema import tools
 from .simulated_apis import Start, fresh
 from .splits import SPLITS, assign
+from .variants import variants
 
 _POSITIONAL = ("bind", "drop")
 _ALL = (*CATEGORIES, "all")
@@ -187,6 +189,14 @@ class Bfcl:
 
     def compose(self, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
         return compose(self.apis, start, steps, task_id, query, self.options.step_limit)
+
+    def goals(self, start: Task, seed: int, count: int, after: Sequence[Action] = ()) -> list[Goal]:
+        """What users of this task's services want (goals/): carried out in a copy of its world, so every goal works there."""
+        return goals(self.apis, Start.of(start.payload), seed, count, after)
+
+    def variants(self, task: Task, seed: int) -> list[Task]:
+        """The task with a function that comes late, and among large amounts of data (variants.py)."""
+        return variants(self.apis, task, seed)
 
     def keys(self, task: Task) -> TaskKeys:
         """Carries out the solution in a fresh world. The family is the scenario that the task starts from."""

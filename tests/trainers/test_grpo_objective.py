@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevolve.plugins.trainers.grpo.objective import group_scale
-from coevolve.plugins.trainers.grpo.trl_trainer import by_length
+from coevolve.plugins.trainers.grpo.trl_trainer import by_length, distinct_rows
 
 
 def rows_of(batch: dict[str, Any]) -> list[dict[str, Any]]:
@@ -146,3 +146,11 @@ def test_micro_batches_hold_rows_of_like_length_and_all_of_each() -> None:
     for name, sizes in (("prompt_mask", prompts), ("completion_mask", completions)):
         assert torch.equal(torch.cat([b[name] for b in made]).sum(1), sizes.flatten()[rows])
     assert all(b["num_items_in_batch"] == 77 and b["ref_per_token_logps"] is None for b in made)
+
+
+@given(st.lists(st.tuples(st.lists(st.integers(0, 2), min_size=3, max_size=3), st.booleans()), min_size=1, max_size=12))
+def test_rows_are_equal_only_when_all_their_columns_are(rows: list[tuple[list[int], bool]]) -> None:
+    ids, scored = torch.tensor([row for row, _ in rows]), torch.tensor([[mask] for _, mask in rows])
+    firsts, row_of = distinct_rows(ids, scored)
+    assert torch.equal(ids[firsts][row_of], ids) and torch.equal(scored[firsts][row_of], scored)
+    assert len(firsts) == len({(*row, mask) for row, mask in rows})

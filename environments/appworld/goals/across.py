@@ -66,7 +66,7 @@ def note_of_the_library_artists(scene: Scene) -> Wish:
     if not 2 <= len(names) <= 10:
         raise Unavailable("there are too few or too many artists")
     query = scene.say(
-        f"I want to look out for concerts. Put the names of all artists in my Spotify song library into a new note {title}: "
+        f"I want to look out for concerts. Put the names of all artists in my Spotify song library into a new note called {title}: "
         "each once, one name a line, from A to Z.",
         f"Create a note titled {title} with every artist that I have songs of in my Spotify song library, one per line and in "
         "alphabetical order.",
@@ -116,7 +116,7 @@ def text_a_playlist(scene: Scene) -> Wish:
         f"Text my {who} which songs are on my Spotify playlist {playlist['title']}: "
         "just the titles in the playlist's order, with a comma and a space between them.",
         f"My {who} asked what is on my {playlist['title']} playlist on Spotify. Send them a text message with nothing but its song "
-        "titles, separated by commas, in the order they are in.",
+        "titles in the order they are in, with a comma and a space between them.",
     )
     looked = [*music.find_playlists(scene), call("spotify.show_playlist", playlist_id=playlist["playlist_id"])]
     message = ", ".join(song["title"] for song in songs)
@@ -176,7 +176,7 @@ def list_of_a_project(scene: Scene) -> Wish:
     project, tasks = scene.pick((row, tasks) for row, tasks in apps.projects(scene, 2) if len(tasks) <= 10)
     title = writing.fresh_title(scene, f"{project['name']} To Do", f"{project['name']} List", f"Offline {project['name']}")
     query = scene.say(
-        f"I will be offline this weekend. Copy the open tasks of my Todoist project {project['name']} into a new note {title}: "
+        f"I will be offline this weekend. Copy the open tasks of my Todoist project {project['name']} into a new note called {title}: "
         'one a line in their order, each with an empty box in front, like "[ ] Call home".',
         f"Turn my {project['name']} project on Todoist into a check list: a note titled {title} with each task that is not done "
         'on a line of its own, written like "[ ] Call home", in the order of the project.',
@@ -194,8 +194,8 @@ def text_the_open_items(scene: Scene) -> Wish:
     query = scene.say(
         f"My {who} is at the shops. Text them what is still open on my note {one.note['title']}: just the items in the list's order, "
         "with a comma and a space between them.",
-        f"Send my {who} a text message with the items of my {one.note['title']} note that are not ticked off, in order, separated by "
-        "commas, and without any other words.",
+        f"Send my {who} a text message with the items of my {one.note['title']} note that are not ticked off, in order and without any "
+        "other words, only a comma and a space between them.",
     )
     return Wish(query, [*writing.find_note(one.note), apps.find_person(who), apps.text(contact, ", ".join(one.open)), done()])
 
@@ -220,7 +220,7 @@ def note_of_birthdays(scene: Scene) -> Wish:
     ordered = sorted(rows, key=lambda row: row["birthday"][5:10])
     title = writing.fresh_title(scene, "Birthdays", "Birthday Calendar", "Whose Birthday")
     query = scene.say(
-        f"I keep forgetting birthdays. Make a note {title} with those of all my phone contacts, from January to December, "
+        f"I keep forgetting birthdays. Make a note called {title} with those of all my phone contacts, from January to December, "
         'one a line like "Anna: March 3".',
         f"Put the birthdays of everyone in my phone's contacts into a new note titled {title}: first name and day, as in "
         '"Anna: March 3", one line each, in the order of the calendar year.',
@@ -237,7 +237,7 @@ def note_of_alarms(scene: Scene) -> Wish:
         raise Unavailable("the alarms cannot be put in order")
     title = writing.fresh_title(scene, "Daily Routine", "My Day", "Alarm Overview")
     query = scene.say(
-        f"Write an overview of my phone alarms that are switched on into a new note {title}: one line each from early to late, "
+        f"Write an overview of my phone alarms that are switched on into a new note called {title}: one line each from early to late, "
         'like "06:15 Take out the bins".',
         f"Which alarms ring when? Collect the ones that are enabled on my phone in a note called {title}, earliest first, each on its "
         'own line as in "06:15 Take out the bins".',
@@ -252,9 +252,9 @@ def note_of_payment_requests(scene: Scene) -> Wish:
     rows = apps.requests(scene)
     title = writing.fresh_title(scene, "I Owe", "Open Debts", "Money To Pay")
     query = scene.say(
-        f"Who is still waiting for money from me on Venmo? Note it down as {title}: one line for each pending request, "
+        f'Who is still waiting for money from me on Venmo? Put them into a new note called "{title}": one line for each pending request, '
         'smallest amount first, like "Anna: $12.50".',
-        f"Make a note titled {title} of the pending payment requests that I have got on Venmo. Each line should read like "
+        f'Make a note "{title}" of the pending payment requests that I have got on Venmo. Each line should read like '
         '"Anna: $12.50" (first name, amount with cents), and the amounts should go up.',
     )
     lines = [f"{apps.first_name(row['sender'])}: ${row['amount']:.2f}" for row in rows]
@@ -292,19 +292,6 @@ def text_those_who_wait_for_money(scene: Scene) -> Wish:
     return Wish(query, [*apps.find_requests(rows), *every, *(apps.text(contact, message) for contact in found), done()])
 
 
-@goal(_REQUESTS, "venmo.show_venmo_balance")
-def balance_after_the_requests(scene: Scene) -> Wish:
-    rows, balance = apps.requests(scene), scene.data.one("venmo.show_venmo_balance")["venmo_balance"]
-    left = round(balance - sum(row["amount"] for row in rows), 2)
-    if left <= 0:
-        raise Unavailable("the balance is not enough")
-    query = scene.say(
-        "If I paid all the payment requests that are waiting for me on Venmo, how much would be left of my Venmo balance?",
-        "How many dollars would I have left on Venmo after settling every pending request that I have received there?",
-    )
-    return Wish(query, [*apps.find_requests(rows), call("venmo.show_venmo_balance"), done(left)])
-
-
 @goal(_PROJECTS, _TASKS, _CONTACTS, _TEXT)
 def text_the_open_tasks(scene: Scene) -> Wish:
     project, tasks = scene.pick((row, tasks) for row, tasks in apps.projects(scene, 2) if len(tasks) <= 6)
@@ -313,7 +300,7 @@ def text_the_open_tasks(scene: Scene) -> Wish:
         f"My {who} offered to help with {project['name']}. Text them the tasks that are still open in that Todoist project, in order: "
         "only the titles, with a comma and a space between them.",
         f"Send my {who} a text message with the titles of all open tasks in my {project['name']} project on Todoist, in the project's "
-        "order and separated by commas. No other words.",
+        "order. Put a comma and a space between them and nothing else.",
     )
     message = ", ".join(task["title"] for task in tasks)
     looked = [*apps.find_projects(scene), apps.find_tasks(project, tasks)]

@@ -14,7 +14,9 @@ from .scene import Scene, Unavailable
 from .snapshot import Snapshot
 
 ROUNDS = 12
-"""Times that each kind of goal may be tried with other choices."""
+"""Times that each kind of goal may come."""
+TRIES = 6
+"""Choices that are tried for each of them, since many choices do not suit a user's data."""
 
 
 def goals_in(snapshot: Snapshot, documents: Mapping[str, Mapping[str, Any]], seed: int, count: int) -> tuple[Goal, ...]:
@@ -30,10 +32,12 @@ def goals_in(snapshot: Snapshot, documents: Mapping[str, Mapping[str, Any]], see
         for kind in order.sample(kinds, len(kinds)):
             if len(found) >= count:
                 return tuple(found)
-            goal = make(kind, snapshot, documents, _random(seed, turn, snapshot.key, kind))
-            if goal is not None and not seen & (same := _signs(goal)):
-                seen |= same
-                found.append(goal)
+            for attempt in range(TRIES):
+                goal = make(kind, snapshot, documents, _random(seed, turn, attempt, snapshot.key, kind))
+                if goal is not None and not seen & (same := _signs(goal)):
+                    seen |= same
+                    found.append(goal)
+                    break
     return tuple(found)
 
 

@@ -180,7 +180,8 @@ def playlist_of_a_genre(scene: Scene) -> Wish:
     if len(rows) != len(scene.data.rows(_PLAYLISTS)) or sum(len(row["song_ids"]) for row in rows) > 30:
         raise Unavailable("there are too many songs")
     songs = list({song["song_id"]: song for row in rows for song in music.songs_on(scene, row)}.values())
-    genre = scene.pick(sorted({song["genre"] for song in songs}))
+    genres = [song["genre"] for song in songs]
+    genre = scene.pick(one for one in sorted(set(genres)) if genres.count(one) > 1)
     title = scene.pick([f"Pure {genre.title()}", f"{genre.title()} Corner", f"Just {genre.title()}"])
     created = {"playlist_id": _next_playlist(scene)}
     chosen = [song for song in songs if song["genre"] == genre]
@@ -376,7 +377,7 @@ def play_a_playlist_quieter(scene: Scene) -> Wish:
     level = volume + (steps if up else -steps)
     if not 1 <= level <= 10:
         raise Unavailable("it cannot be louder or quieter")
-    by = "a notch" if steps == 1 else f"{number(steps)} notches"
+    by = "one level" if steps == 1 else f"{number(steps)} levels"
     query = scene.say(
         f"Start my {playlist['title']} playlist on Spotify and turn the volume {'up' if up else 'down'} by {by} from where it is now.",
         f"Play my playlist {playlist['title']} on Spotify, {by} {'louder' if up else 'quieter'} than the volume is set at the moment.",

@@ -5,6 +5,8 @@ TRL computes the objective (objective.py); these are the additions around it:
   also compute logits of the prompt and of the environment's tokens.)
 - Rows are packed: padding on the left is cut off, and rows of similar length share a micro-batch and a forward pass. So position ids are
   those of sampling, and a row costs in proportion to its length. (TRL pads all rows to the longest row of the batch.)
+- Rows with the same tokens are computed once: the rollouts of a task that is mastered are mostly equal. (Not where several processes
+  train: all must make the same number of passes.)
 - The gap between the sampled log-probabilities and the trainer's own is measured over every iteration's batch.
 - Optionally each group has a normaliser of its own, as in the paper's formula for one task.
 - A loss or gradient that is not finite stops the run before it can spoil the weights.
@@ -161,10 +163,14 @@ class PackedGrpoTrainer(GRPOTrainer):
         **images: Any,
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Log-probabilities and entropies (rows, logits_to_keep) of the last columns' tokens that carry loss; 0 in all other places."""
+        assert self._scored is not None
+        scored, row_of = self._scored, None
+        if self.accelerator.num_processes == 1 and not compute_aux_loss:
+            firsts, row_of = distinct_rows(input_ids, attention_mask, scored)
+            input_ids, attention_mask, scored = input_ids[firsts], attention_mask[firsts], scored[firsts]
         rows, width = input_ids.shape
         starts, lengths = attention_mask.argmax(dim=1), attention_mask.sum(dim=1)
         prompts = width - logits_to_keep - starts
-        assert self._scored is not None
         found: tuple[list[Tensor], ...] = ([], [], [])
         places: list[Tensor] = []
         asked = {"output_router_logits": True} if compute_aux_loss else {}
@@ -173,7 +179,7 @@ class PackedGrpoTrainer(GRPOTrainer):
             columns = starts[part, None] + torch.arange(longest, device=part.device)
             real = (columns - starts[part, None] < lengths[part, None]).long()
             ids = input_ids[part].gather(1, columns.clamp(max=width - 1)) * real
-            row, column = self._scored[part].nonzero(as_tuple=True)
+            row, column = scored[part].nonzero(as_tuple=True)
             at = prompts[part][row] + column
             with self.accelerator.autocast(), self._kept(row, at - 1):
                 out = model(input_ids=ids, attention_mask=real, shift_labels=ids[row, at][None], fused_lm_head=True, **asked)
@@ -184,7 +190,8 @@ class PackedGrpoTrainer(GRPOTrainer):
 
         def placed(values: list[Tensor]) -> Tensor:
             flat = torch.cat([value[0] for value in values])
-            return flat.new_zeros(rows * logits_to_keep).index_put((index,), flat).view(rows, logits_to_keep)
+            whole = flat.new_zeros(rows * logits_to_keep).index_put((index,), flat).view(rows, logits_to_keep)
+            return whole if row_of is None else whole[row_of]
 
         logps = placed(found[0])
         if torch.is_grad_enabled():
@@ -230,6 +237,20 @@ class PackedGrpoTrainer(GRPOTrainer):
         parts = self.accelerator.gather(own)
         tokens, total, _, ratios = parts.sum(dim=0).tolist()
         return Gap(int(tokens), total, parts[:, 2].max().item(), ratios)
+
+
+def distinct_rows(*columns: Tensor) -> tuple[Tensor, Tensor]:
+    """For rows that are equal in all `columns` (rows, any): the index of the first of each kind, and for each row the place of its kind."""
+    kinds: dict[bytes, int] = {}
+    firsts: list[int] = []
+    row_of: list[int] = []
+    for number, row in enumerate(torch.cat([part.long() for part in columns], dim=1).cpu().numpy()):
+        kind = kinds.setdefault(row.tobytes(), len(firsts))
+        if kind == len(firsts):
+            firsts.append(number)
+        row_of.append(kind)
+    device = columns[0].device
+    return torch.tensor(firsts, device=device), torch.tensor(row_of, device=device)
 
 
 def by_length(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
