@@ -254,5 +254,7 @@ def test_tasks_of_some_kinds_are_admitted(environment: AppWorld, starts: list[Ta
 
 @pytest.mark.slow
 @pytest.mark.nightly
-def test_tasks_of_every_kind_are_admitted(environment: AppWorld, starts: list[Task]) -> None:
-    assert admitted(environment, starts, KINDS, 4, ["dev", "test_normal", "test_challenge"]) == dict.fromkeys(KINDS, "accepted")
+def test_nearly_every_kind_is_admitted_and_the_rest_only_resembles_held_out_tasks(environment: AppWorld, starts: list[Task]) -> None:
+    verdicts = admitted(environment, starts, KINDS, 4, ["dev", "test_normal", "test_challenge"])
+    refused = {kind: reason for kind, reason in verdicts.items() if reason != "accepted"}
+    assert len(refused) <= len(KINDS) // 10 and set(refused.values()) <= {"held_out_end_state", "held_out_family"}, refused
