@@ -1,6 +1,7 @@
 """Goals about alarms, contacts, messages, payments, requests and plans: their parts alone, and all of them in the tiny world."""
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
@@ -23,7 +24,7 @@ from coevolve.plugins.validators.execution import Execution, ExecutionOptions
 
 MODULES = (alarms, contacts, messages, payments, payment_requests, todos, projects, errands)
 KINDS = [name for name, kind in GOALS.items() if kind.make.__module__ in {module.__name__ for module in MODULES}]
-TRIES = 6
+TRIES = 4
 """Attempts at a kind of goal for each user."""
 
 
@@ -198,10 +199,7 @@ def test_goals_are_a_function_of_the_seed(environment: AppWorld, starts: list[Ta
 
 ANSWERS = {
     "others still owe me": "sum(r['amount'] for r in venmo(apis.venmo.show_sent_payment_requests, status='pending'))",
-    "left after all requests": (
-        "apis.venmo.show_venmo_balance(access_token=token('venmo'))['venmo_balance'] - "
-        "sum(r['amount'] for r in venmo(apis.venmo.show_received_payment_requests, status='pending'))"
-    ),
+    "requests within a budget": "max(n for n in range(len(owed()) + 1) if sum(owed()[:n]) <= {budget})",
     "who wrote last": (
         "max((r for r in phone(apis.phone.search_text_messages) if r['receiver']['phone_number'] == me['phone_number']), "
         "key=lambda r: r['sent_at'])['sender']['name']"
@@ -216,6 +214,8 @@ def token(app):
     return getattr(apis, app).login(username=name, password=words[app])['access_token']
 def venmo(api, **more):
     return api(page_limit=20, access_token=token('venmo'), **more)
+def owed():
+    return sorted(row['amount'] for row in venmo(apis.venmo.show_received_payment_requests, status='pending'))
 def phone(api, **more):
     return api(page_limit=20, access_token=token('phone'), **more)
 """
@@ -225,7 +225,9 @@ def phone(api, **more):
 def test_answers_agree_with_another_way_to_them(environment: AppWorld, starts: list[Task]) -> None:
     for kind, expression in ANSWERS.items():
         start, goal = a_goal(environment, starts, kind)
-        found = environment.worlds.trace(start, [f"{_TOKENS}apis.supervisor.complete_task(answer={expression})"])
+        budget = re.search(r"\$(\d+)", goal.query)
+        code = expression.replace("{budget}", budget[1] if budget else "")
+        found = environment.worlds.trace(start, [f"{_TOKENS}apis.supervisor.complete_task(answer={code})"])
         assert found["ok"], (kind, found["error"])
         expected = goal.actions[-1].arguments["answer"]
         assert (round(float(found["answer"]), 2) if isinstance(expected, float) else found["answer"]) == expected, kind

@@ -26,16 +26,20 @@ def _limit(scene: Scene, rows: list[Row], most: int = 4) -> int:
     )
 
 
-@goal(RECEIVED, "venmo.show_venmo_balance")
-def left_after_all_requests(scene: Scene) -> Wish:
-    rows = _waiting(scene)
+@goal(RECEIVED)
+def requests_within_a_budget(scene: Scene) -> Wish:
+    amounts = sorted(cents(row["amount"]) for row in requests(scene, "received"))
+    sums = [sum(amounts[: count + 1]) for count in range(len(amounts))]
+    budget = scene.pick(n for n in range(20, 130, 10) if 0 < sum(one < 100 * n for one in sums) < len(sums) and 100 * n not in sums)
     return Wish(
         scene.say(
-            "If I accepted all the payment requests that are waiting for me on Venmo, how many dollars would be left in my balance there?",
-            "Suppose I paid everything that people still want from me on Venmo out of my balance. How many dollars would remain?",
-            "Can I afford to accept all open requests on Venmo? Tell me how many dollars my Venmo balance would be down to after that.",
+            f"I can spend {money(budget)} on the payment requests that are waiting for me on Venmo. If I start with the smallest and go on "
+            "upwards, how many of them can I pay?",
+            f"How many of my open Venmo requests could I accept with {money(budget)}, taking the cheapest ones first?",
+            f"Say I put {money(budget)} aside for what people want from me on Venmo right now. What is the largest number of open requests "
+            "that I could pay with that?",
         ),
-        [*open_requests(scene, "received"), call("venmo.show_venmo_balance"), done((cents(balance(scene)) - cents(total(rows))) / 100)],
+        [*open_requests(scene, "received"), done(sum(one < 100 * budget for one in sums))],
     )
 
 
