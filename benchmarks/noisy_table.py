@@ -16,9 +16,9 @@ from coevolve.core.record.timing import Clock
 from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
 from coevolve.environments.desk import Desk, DeskOptions
 from coevolve.plugins.policies.transformers import TransformersOptions, TransformersPolicy
+from coevolve.plugins.validators.blind_solve import BlindSolve, BlindSolveOptions
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
 from coevolve.plugins.validators.minimal import Minimal, MinimalOptions
-from coevolve.plugins.validators.solvable import Solvable, SolvableOptions
 from coevolve.synthesizers.teacher import Teacher
 from coevolve.synthesizers.teacher.options import TeacherOptions
 from coevolve.testing import make_feedback, make_services
@@ -73,9 +73,9 @@ def judged(
         validators: dict[str, Any] = {
             "minimal": Minimal(MinimalOptions()),
             "execution": Execution(ExecutionOptions(grounding=arm in grounded)),
-            "solvable": Solvable(SolvableOptions(attempts=attempts)),
+            "blind_solve": BlindSolve(BlindSolveOptions(attempts=attempts, needed=1)),
         }
-        validators["solvable"].bind_services(make_services(attempts=tried))
+        validators["blind_solve"].bind_services(make_services(attempts=tried))
         results[arm] = _through([validators[name] for name in names], found, desk, TaskPool(tuple(train)), held_out)
     runner.close()
     return Counter(candidate.task.intent for candidate in found), results

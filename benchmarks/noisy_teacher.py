@@ -1,7 +1,7 @@
 """Measure what validation is worth with a noisy teacher, in the desk world.
 
     python benchmarks/noisy_teacher.py table [--tasks 64]
-    python benchmarks/noisy_teacher.py runs --seeds 201 202 203 --arms none solvable [--jobs 2] [--out runs/noisy] [--set KEY=VALUE ...]
+    python benchmarks/noisy_teacher.py runs --seeds 201 202 203 --arms none blind_solve [--jobs 2] [--out runs/noisy] [--set KEY=VALUE ...]
 
 The teacher is benchmarks/noisy_desk_server.py behind a real endpoint; the synthesizer is the real "teacher" with its own wording of
 requests. `table` makes candidates from TASKS train tasks without training, and prints the share of each kind that each set of validators
@@ -28,8 +28,8 @@ ARMS: dict[str, tuple[str, ...]] = {
     "none": (),
     "execution": ("minimal", "execution"),
     "grounding": ("minimal", "execution"),
-    "solvable": ("minimal", "execution", "solvable"),
-    "both": ("minimal", "execution", "solvable"),
+    "blind_solve": ("minimal", "execution", "blind_solve"),
+    "both": ("minimal", "execution", "blind_solve"),
 }
 """Arm -> its validators; "grounding" and "both" check literals, too. All arms but the first validate."""
 GROUNDED = ("grounding", "both")
@@ -50,7 +50,7 @@ def settings(arm: str, base_url: str) -> list[str]:
     """Settings of `coevolve run` for an arm; the rest is the desk recipe."""
     teacher = [f"synthesizer.{key}={json.dumps(value)}" for key, value in {**TEACHER, "base_url": base_url}.items()]
     more = ["validators.execution.grounding=true"] if arm in GROUNDED else []
-    more += [f"validators.solvable.attempts={ATTEMPTS}"] if "solvable" in ARMS[arm] else []
+    more += [f"validators.blind_solve.attempts={ATTEMPTS}", "validators.blind_solve.needed=1"] if "blind_solve" in ARMS[arm] else []
     return [*teacher, f"validators.names={json.dumps(ARMS[arm])}", *more]
 
 

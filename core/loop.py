@@ -21,15 +21,17 @@ import attrs
 from attrs import define, field
 
 from .contracts import LoopState, Policy, Sampler, SignalDetector, Synthesizer, Trainer, Validator
-from .errors import InfrastructureFault
+from .errors import InfrastructureFault, UserError
 from .isolation.guard import Guard
 from .model import CandidateTask, Feedback, History, RolloutGroup, Sampling, Signal, Task, TaskPool, Verdict
+from .optional import Repairs
 from .randomness import derive, generator
 from .record.checkpoints import seal
 from .record.store import WALL, Store
+from .record.summary import overlap_text
 from .record.teacher_calls import LateJournal
 from .record.timing import Clock, timed
-from .refusals import Reason, Refusal
+from .refusals import REPAIRABLE, Reason, Refusal
 from .registry import Registry
 from .rollouts.evaluation import evaluate
 from .rollouts.resting_tasks import active_tasks
@@ -73,6 +75,8 @@ class Loop:
     pool: TaskPool
     iteration: int = 0
     history: History = field(factory=History)
+    overlap: int = 0
+    """How many of the first tasks are held-out tasks too; each evaluation says so."""
     recent: list[RolloutGroup] = field(factory=list)
     """Rollout groups since the last evolution."""
     on_first_rollout: Callable[[], None] = lambda: None
@@ -151,20 +155,35 @@ class Loop:
             signals = tuple(signal for detector in self.detectors for signal in detector.detect(self.recent, self.history))
         self.store.add_signals(iteration, signals)
         self.registry.notify("coevolve_signals_detected", iteration=iteration, signals=signals)
-        admitted = self.explore(iteration, signals) if self.synthesizer else []
+        admitted = self.explore(iteration, signals, self.pool, self.config.tasks_per_evolution) if self.synthesizer else []
         self.pool = self.pool.with_tasks(admitted)
         if admitted:
             self.store.add_pool(iteration, self.pool, admitted)
         self.recent = []
         return len(admitted)
 
-    def explore(self, iteration: int, signals: tuple[Signal, ...]) -> list[Task]:
-        """Ask the synthesizer for candidates until enough of them are admitted, or as many were tried as the budget allows.
+    def synthesize_first(self, seeds: Sequence[Task]) -> list[Task]:
+        """D_0 as the paper has it: tasks that the synthesizer makes in the worlds of `seeds`, through the same door, without signals.
+
+        The seeds themselves are not among them. UserError when not a single task is admitted.
+        """
+        wanted = self.config.initial_synthetic
+        admitted = self.explore(0, (), TaskPool(tuple(seeds)), wanted)
+        if not admitted:
+            raise UserError(
+                "no synthetic task was admitted to begin with: see the refusals with `coevolve show RUN`, and change the synthesizer or "
+                "the validators, or begin with the environment's own tasks (initial_synthetic = 0)"
+            )
+        if len(admitted) < wanted:
+            self.diagnose(0, f"the run begins with {len(admitted)} synthetic tasks; initial_synthetic asks for {wanted}")
+        return admitted
+
+    def explore(self, iteration: int, signals: tuple[Signal, ...], pool: TaskPool, wanted: int) -> list[Task]:
+        """Ask the synthesizer for candidates until `wanted` are admitted beside `pool`, or as many were tried as the budget allows.
 
         An exploration that breaks down in the environment or a service ends early: what was admitted so far stays, training goes on.
         """
-        wanted = self.config.tasks_per_evolution
-        feedback = Feedback(iteration, signals, tuple(self.recent), self.history, self.pool, wanted)
+        feedback = Feedback(iteration, signals, tuple(self.recent), self.history, pool, wanted)
         rng = generator(self.config.seed, "synthesizer", iteration)
         admitted: list[Task] = []
         tried = 0
@@ -174,15 +193,9 @@ class Loop:
         try:
             for candidate in islice(timed(found, self.clock, "synthesis"), wanted * self.config.candidates_per_task):
                 tried += 1
-                with self.clock.part("validation"):
-                    verdict = self.judge(candidate, self.pool.with_tasks(admitted))
-                self.store.add_verdict(iteration, candidate, verdict)
-                if verdict.accepted:
-                    candidate = attrs.evolve(candidate, task=verdict.task or candidate.task)
-                    admitted.append(candidate.task)
-                    self.registry.notify("coevolve_task_admitted", iteration=iteration, candidate=candidate)
-                else:
-                    self.registry.notify("coevolve_task_rejected", iteration=iteration, candidate=candidate, verdict=verdict)
+                verdict = self.settle(iteration, candidate, pool, admitted)
+                if (mended := self.mended(candidate, verdict)) is not None:
+                    self.settle(iteration, mended, pool, admitted)
                 if len(admitted) == wanted:
                     break
         except InfrastructureFault as fault:
@@ -191,6 +204,32 @@ class Loop:
             text = "the synthesizer found no candidate: the environment may lack what it needs, or its max_calls is too small"
             self.diagnose(iteration, text)
         return admitted
+
+    def settle(self, iteration: int, candidate: CandidateTask, pool: TaskPool, admitted: list[Task]) -> Verdict:
+        """Judge a candidate beside `pool` and `admitted`, store what became of it, and add its task to `admitted` where it is accepted."""
+        with self.clock.part("validation"):
+            verdict = self.judge(candidate, pool.with_tasks(admitted))
+        self.store.add_verdict(iteration, candidate, verdict)
+        if verdict.accepted:
+            candidate = attrs.evolve(candidate, task=verdict.task or candidate.task)
+            admitted.append(candidate.task)
+            self.registry.notify("coevolve_task_admitted", iteration=iteration, candidate=candidate)
+        else:
+            self.registry.notify("coevolve_task_rejected", iteration=iteration, candidate=candidate, verdict=verdict)
+        return verdict
+
+    def mended(self, candidate: CandidateTask, verdict: Verdict) -> CandidateTask | None:
+        """The candidate as the synthesizer words it anew; None where it does not, or where the refusal has nothing to do with wording."""
+        synthesizer = self.synthesizer
+        if verdict.accepted or candidate.refused is not None or verdict.reason not in REPAIRABLE or not isinstance(synthesizer, Repairs):
+            return None
+        rng = generator(self.config.seed, "repair", candidate.task.id)
+        try:
+            with self.clock.part("synthesis"):
+                return self.guard.run(lambda: synthesizer.repair(candidate, verdict, self.guard.environment, rng))
+        except InfrastructureFault as fault:
+            self.diagnose(candidate.task.origin.iteration, f"a refused candidate was not worded anew: {fault}")
+            return None
 
     def judge(self, candidate: CandidateTask, pool: TaskPool) -> Verdict:
         """Accepted only when every validator accepts; each judges the task as the one before it left it."""
@@ -222,8 +261,12 @@ class Loop:
                 report = evaluate(self.evaluator, self.trainer.policy(), self.held_out, mode, config, count=count)
             results[mode] = report.success
             self.store.add_evaluation(iteration, settings.split, mode, report.success, report.tasks, report.faults)
+            if text := report.cut_short():
+                self.diagnose(iteration, text)
             if iteration in (0, config.steps) and (text := report.suspicious()):
                 self.diagnose(iteration, text)
+        if self.overlap:
+            self.diagnose(iteration, overlap_text(self.overlap, settings.split))
         self.registry.notify("coevolve_evaluated", iteration=iteration, results=results)
 
     def commit(self, iteration: int, folder: Path) -> None:

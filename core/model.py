@@ -161,6 +161,8 @@ class Trajectory:
     tokens: Tokens | None = None
     metrics: Mapping[str, float] = field(factory=dict)
     """The environment's figures beside the score, by name."""
+    cut: int = 0
+    """Answers that ended at the limit of tokens instead of by themselves; 0 also where the policy cannot tell."""
 
     @property
     def success(self) -> bool:

@@ -3,6 +3,7 @@
 All are optional. Core detects them by method name; a component that lacks one still works.
 """
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -11,7 +12,7 @@ from attrs import frozen
 
 from .contracts import Environment, Policy
 from .errors import InfrastructureFault
-from .model import Action, RolloutGroup, Sampling, Task
+from .model import Action, CandidateTask, RolloutGroup, Sampling, Task, Verdict
 from .services import Services
 
 
@@ -21,6 +22,17 @@ class HasMetrics(Protocol):
 
     def metrics(self) -> Mapping[str, float]:
         """Figures by name. Called once, after `score`; evaluations print their means over the rollouts."""
+
+
+@runtime_checkable
+class HasVisibleState(Protocol):
+    """An episode that can show its world, so that a reader of a task sees what its solution changes (`coevolve judge`)."""
+
+    def visible_state(self) -> Any:
+        """The world as JSON values: what a user would look at, without what is random or internal. It changes nothing.
+
+        The reader is shown how it differs between the start and the end, so a large world may return what was changed alone.
+        """
 
 
 @runtime_checkable
@@ -37,6 +49,15 @@ class HasAggregates(Protocol):
 
     def aggregates(self, groups: "Sequence[RolloutGroup]") -> Mapping[str, float]:
         """Figures by name over the rollouts of a whole evaluation, printed beside the means; empty where the tasks do not allow any."""
+
+
+@runtime_checkable
+class HasAnswerBudget(Protocol):
+    """A class of environments that knows how long an answer has to be: settings without `max_new_tokens` take this number."""
+
+    @classmethod
+    def answer_budget(cls, options: Any) -> int:
+        """Tokens that one answer may need in an environment with these options."""
 
 
 @frozen
@@ -73,6 +94,17 @@ class HasVariants(Protocol):
         """
 
 
+@runtime_checkable
+class FindsCopies(Protocol):
+    """An environment that knows more of held-out tasks without a known solution than their requests."""
+
+    def copied(self, task: Task, held_out: Sequence[Task]) -> str | None:
+        """The id of a task of `held_out` that `task` is in other words, or with other values; None where there is none.
+
+        None of `held_out` has a known solution; those that have one are compared by their keys.
+        """
+
+
 NOTE = "note: "
 """Begins a line of `Installable.doctor` about the data itself, which no set-up can mend."""
 
@@ -92,6 +124,14 @@ class Installable(Protocol):
         Where it is not `thorough`, look only at what can be seen at once: `coevolve env list` and plans ask so. `coevolve env doctor`
         asks for the thorough examination, which may take minutes.
         """
+
+
+@runtime_checkable
+class CountsCutAnswers(Protocol):
+    """A conversation that knows which of its answers did not end by themselves. Evaluations report their number."""
+
+    cut: int
+    """Answers so far that ended at the limit of tokens."""
 
 
 @runtime_checkable
@@ -127,6 +167,8 @@ class ModelSettings:
     """"float32", "bfloat16", or "auto" for what suits the device."""
     device: str = "auto"
     """A torch device, or "auto" for the first GPU, else the CPU."""
+    cache_gb: float = 0.0
+    """GB that an engine with its own copy of the weights keeps for keys and values; 0: it samples from the live model, without a copy."""
 
 
 @runtime_checkable
@@ -219,6 +261,29 @@ class NeedsServices(Protocol):
         """Called once, before the first use and before the run writes anything: raise UserError for what is missing."""
 
 
+TEACHER = "teacher"
+"""The name under which `Services.attempts` knows the model behind the run's synthesizer."""
+
+
+@runtime_checkable
+class HasReader(Protocol):
+    """A synthesizer whose teacher may attempt tasks, in a fresh conversation, as a reader who sees only the request."""
+
+    def reader(self) -> tuple[str, Mapping[str, Any]]:
+        """Name and options of the policy that attempts tasks as the teacher would; the name "" is the policy in training."""
+
+
+@runtime_checkable
+class Repairs(Protocol):
+    """A synthesizer that words a refused candidate anew. The loop asks once for each candidate whose wording was refused."""
+
+    def repair(self, candidate: CandidateTask, verdict: Verdict, environment: Environment, rng: random.Random) -> CandidateTask | None:
+        """The candidate with another request and the same solution, under another id; None where there is none.
+
+        `verdict` has one of the reasons in `refusals.REPAIRABLE`. The result is judged like any candidate.
+        """
+
+
 @frozen
 class PlannedRun:
     """A run that is planned and not started, for `HasEstimate`."""
@@ -241,8 +306,15 @@ class PlannedRun:
     """The policy, made and not used; `Trainer.setup` has accepted it."""
     processes: int = 1
     """Number of GPUs, each with a process of its own, that the user asks about beside one."""
+    initial: int = 0
+    """Tasks that the synthesizer makes before the first iteration; `candidates` counts those tried for them too."""
     here: bool = False
     """Whether the run is to be on this machine; otherwise the model's files may be elsewhere."""
+
+    @property
+    def syntheses(self) -> int:
+        """How often the synthesizer is asked: in each evolution, and for the initial tasks where it makes them."""
+        return self.evolutions + bool(self.initial)
 
 
 @runtime_checkable

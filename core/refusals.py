@@ -14,7 +14,7 @@ class Reason(StrEnum):
     MALFORMED = "malformed"
     """The task has no query, no solution, another environment, an id that is taken, or values that are not JSON."""
     DUPLICATE_TEXT = "duplicate_text"
-    """Its text nearly matches a task of the pool."""
+    """Its text nearly matches a task of the pool that begins in the same state."""
     HELD_OUT_TEXT = "held_out_text"
     """Its text nearly matches a held-out task."""
     CALL_FAILED = "call_failed"
@@ -23,10 +23,18 @@ class Reason(StrEnum):
     """Two replays gave different observations or end states."""
     NOT_SOLVED = "not_solved"
     """The scorer does not accept the solution."""
-    NOT_SOLVABLE = "not_solvable"
-    """A policy solved it in too few of its attempts."""
+    MISUNDERSTOOD = "misunderstood"
+    """A policy that read only the request did something else in too many of its attempts."""
     UNGROUNDED = "ungrounded"
     """A literal of the solution occurs neither in the request nor in an earlier result."""
+    TOOL_NAMED = "tool_named"
+    """The request names a tool or an argument, or quotes a tool's document."""
+    LEAKED = "leaked"
+    """The request states a value that a call of its own solution finds out."""
+    UNASKED = "unasked"
+    """Nothing in the request asks for a lookup of the solution, and no later call needs it."""
+    AMBIGUOUS = "ambiguous"
+    """The request allows another reading, which the scorer refuses."""
     NO_EFFECT = "no_effect"
     """The solution changes nothing and tells nothing that the request does not say."""
     DUPLICATE_ACTIONS = "duplicate_actions"
@@ -82,6 +90,10 @@ class Reason(StrEnum):
     """A call's arguments do not fit the tool's schema."""
     NOT_COMPOSABLE = "not_composable"
     """The environment cannot make a task of the calls."""
+
+
+REPAIRABLE = frozenset({Reason.MISUNDERSTOOD, Reason.AMBIGUOUS, Reason.UNGROUNDED, Reason.LEAKED, Reason.TOOL_NAMED})
+"""Reasons that lie in the wording of a request: another request for the same solution may be accepted (`optional.Repairs`)."""
 
 
 class Refusal(Exception):

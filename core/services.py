@@ -57,6 +57,9 @@ class Services(Protocol):
     def attempts(self, policy: str, options: Mapping[str, Any]) -> Attempts:
         """Attempts by the policy of that name with these options; the name "" is the policy in training, as trained so far.
 
+        The name "teacher" is the model behind the run's synthesizer (`optional.HasReader`). Its attempts are kept in the journal, so that a
+        resumed or replayed run recalls them.
+
         Call it in `bind_services`: UserError for an unknown policy or for options that do not fit then comes before the run writes
         anything.
         """

@@ -50,11 +50,9 @@ class RandomExploration:
         self._survey = Survey()
 
     def estimate(self, plan: PlannedRun) -> list[str]:
-        """How many environment calls the evolutions make at most."""
+        """How many environment calls the evolutions make at most, and the synthesis of the initial tasks."""
         return (
-            [f"exploration by {self.name}: at most {plan.evolutions * self.options.max_calls:,} environment calls"]
-            if plan.evolutions
-            else []
+            [f"exploration by {self.name}: at most {plan.syntheses * self.options.max_calls:,} environment calls"] if plan.syntheses else []
         )
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:

@@ -10,7 +10,7 @@ import typer
 
 from ..errors import UserError
 from ..run.exit_codes import resumable
-from .arguments import AsJson, Block, ConfigFile, Recipe, Sets
+from .arguments import AsJson, Block, ConfigFile, Sets
 
 if TYPE_CHECKING:
     from ..registry import Registry
@@ -19,8 +19,17 @@ if TYPE_CHECKING:
     from ..settings.sources import SettingSource
 
 
+BASE_RECIPE = "desk"
+BARE = {"policy": {"name": "transformers"}, "trainer": {"name": "grpo"}, "sampler": {"name": "uniform"}}
+"""What an evaluation begins with where no recipe and no file is named and the environment is not the default recipe's: only components that
+every configuration must name. It takes no number from a recipe that was made for another environment."""
+
+
 def evaluate(
-    recipe: Recipe = "desk",
+    recipe: Annotated[
+        str | None,
+        typer.Option("--recipe", metavar="NAME", help="Settings to begin with; for another environment than desk's there is no default."),
+    ] = None,
     config: ConfigFile = None,
     sets: Sets = None,
     environment: Annotated[str | None, typer.Option("--env", metavar="NAME", help="Short for --set environment.name=NAME.")] = None,
@@ -51,25 +60,52 @@ def evaluate(
     from ..run.prepare import prepare
     from ..settings.sources import given_options, setting_sources
 
-    common = [
-        *setting_sources(recipe, config, sets or ()),
-        *given_options(
-            ("--env", "environment.name", environment), ("--split", "evaluation.split", split), ("--policy", "policy.name", policy)
-        ),
-    ]
+    named = given_options(
+        ("--env", "environment.name", environment), ("--split", "evaluation.split", split), ("--policy", "policy.name", policy)
+    )
     each = [[arm] for arm in read_arms(arms)] if arms else [given_options(("--model", "policy.model", path)) for path in model or (None,)]
+    if recipe is None and config is None:
+        own_settings = [*setting_sources(None, None, sets or ()), *named]
+        common = [*_base(own_settings, bool(arms or model)), *own_settings]
+    else:
+        common = [*setting_sources(recipe or BASE_RECIPE, config, sets or ()), *named]
     # Every arm's settings and files are checked before the first one takes its time.
     ready = [prepare([*common, *own], block or ()) for own in each]
     for settings, registry in ready:
         check_policy(settings, registry)
+    assumed = _assumed(ready[0][0], common)
     reports: list[EvaluationReport] = []
     with resumable(None):
         try:
             for settings, registry in ready:
-                reports.append(run_eval(settings, registry, tasks=tasks, mode=mode, samples=samples, seeds=seeds))
+                report = run_eval(settings, registry, tasks=tasks, mode=mode, samples=samples, seeds=seeds)
+                reports.append(attrs.evolve(report, assumed=assumed))
         finally:  # the evaluations that are done are printed, whatever became of the rest
             if reports:
                 _print_reports(reports, alone=len(ready) == 1, as_json=as_json)
+
+
+def _base(given: "list[SettingSource]", model: bool) -> "list[SettingSource]":
+    """What lies below the options of an evaluation without --recipe and --config. UserError where nothing names the policy."""
+    from ..settings.sources import SettingSource, merge, setting_sources
+
+    desk, own = setting_sources(BASE_RECIPE, None, ()), merge(given)
+    chosen = own.get("environment")
+    name = chosen.get("name") if isinstance(chosen, dict) else None
+    if name in (None, merge(desk)["environment"]["name"]):
+        return desk
+    if not model and "policy" not in own:
+        raise UserError(f"which policy is to be evaluated on {name}? name it with --model PATH or --policy NAME (or give --config)")
+    return [SettingSource("coevolve eval", BARE)]
+
+
+def _assumed(config: "Config", sources: "list[SettingSource]") -> str:
+    """What the settings do not say about the length of answers, in words; empty where they say it."""
+    from ..settings.sources import merge
+
+    if "max_new_tokens" in merge(sources):
+        return ""
+    return f"answers of at most {config.max_new_tokens} tokens, the default for {config.environment.name}; max_new_tokens changes it"
 
 
 def _print_reports(reports: "list[EvaluationReport]", *, alone: bool, as_json: bool) -> None:

@@ -18,6 +18,7 @@ from ..run.exit_codes import fail, follows, resumable
 from .arguments import Block, ConfigFile, Recipe, RunFolder, Sets
 from .env import env
 from .evaluate import evaluate
+from .judge import judge
 from .listings import config, options, plugins, recipes
 from .plugin_commands import PluginGroup
 
@@ -179,6 +180,7 @@ def why(
         print(line)
 
 
+app.command(short_help="Read, judge and compare the tasks that a run made.")(judge)
 app.command(short_help="Which plugins are loaded or broken.")(plugins)
 app.command(short_help="Every option of a component, with its text.")(options)
 app.command(short_help="The recipes that --recipe takes.")(recipes)

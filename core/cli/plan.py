@@ -7,15 +7,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..environment_defaults import check_compose
+from ..contracts import Synthesizer
 from ..errors import UserError
 from ..isolation.checked_environment import checked
 from ..isolation.guard import check_splits, splits_of, tasks_of
 from ..optional import NOTE, HasEstimate, Installable, NeedsEnvironment, NeedsServices, PlannedRun
+from ..record.summary import overlap_text
 from ..record.teacher_calls import replayed
 from ..registry import Registry
 from ..rollouts.run_services import CheckedServices
-from ..run.build import RunSettings
+from ..run.build import RunSettings, check_synthesis
+from ..run.held_out import check_first_tasks, unsolved_text
 from ..settings.config import Chosen, Config
 
 
@@ -27,18 +29,20 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
     """
     replayed(config)
     environment = registry.make("environment", config.environment)
-    if config.synthesizer:
-        check_compose(type(environment))
+    check_synthesis(config, type(environment))
     policy, trainer, *parts = (registry.make(kind, chosen) for kind, chosen in _chosen(config))
+    services = CheckedServices(config, registry, next((part for part in parts if isinstance(part, Synthesizer)), None))
     for part in parts:
         if isinstance(part, NeedsServices):
-            part.bind_services(CheckedServices(config, registry))
+            part.bind_services(services)
     if isinstance(policy, NeedsEnvironment):
         policy.bind(environment)
     run = RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, Path("runs"), planned=not here)
     trainer.setup(policy, run)
     missing = _missing(environment, config.tasks_timeout)
-    evolutions = max(0, config.steps - 1) // config.evolve_every if config.synthesizer else 0
+    evolves = config.synthesizer is not None and config.tasks_per_evolution > 0
+    evolutions = max(0, config.steps - 1) // config.evolve_every if evolves else 0
+    wanted = evolutions * config.tasks_per_evolution + config.initial_synthetic
     planned = PlannedRun(
         steps=config.steps,
         batch=config.batch,
@@ -46,15 +50,16 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
         max_concurrent_rollouts=config.max_concurrent_rollouts,
         evolutions=evolutions,
         wanted=config.tasks_per_evolution,
-        candidates=evolutions * config.tasks_per_evolution * config.candidates_per_task,
+        candidates=wanted * config.candidates_per_task,
         policy=policy,
         processes=processes,
+        initial=config.initial_synthetic,
         here=here,
     )
     asking = [part for part in (*parts, trainer) if isinstance(part, HasEstimate)]
     return [
         f"environment {config.environment.name}: {'; '.join(missing) or 'ready'}",
-        *_counts(config, checked(environment, (config.train_split, config.evaluation.split)), not missing),
+        *_counts(config, registry, checked(environment, (config.train_split, config.evaluation.split)), not missing),
         *_evolution(planned),
         *(line for part in asking for line in part.estimate(planned)),
         *([] if any(isinstance(part, NeedsServices) for part in parts) else ["teacher calls: none (no part asks a teacher)"]),
@@ -84,14 +89,21 @@ def _chosen(config: Config) -> Iterator[tuple[str, Chosen]]:
     yield from (("validator", chosen) for chosen in config.validators)
 
 
-def _counts(config: Config, environment: Any, ready: bool) -> Iterator[str]:
+def _counts(config: Config, registry: Registry, environment: Any, ready: bool) -> Iterator[str]:
     splits = (config.train_split, config.evaluation.split)
     _check_splits(environment, splits, ready, config.tasks_timeout)
     rows = config.batch * config.rollouts
     yield f"rollouts: {config.steps * rows:,} ({config.steps} iterations x {config.batch} tasks x K {config.rollouts})"
     sizes = {split: len(tasks_of(environment, split, config.tasks_timeout)) for split in splits} if ready else {}
+    if ready:
+        held_out = tasks_of(environment, splits[1], config.tasks_timeout)
+        if count := check_first_tasks(config, registry, environment, held_out):
+            yield overlap_text(count, splits[1])
+        if config.synthesizer and (text := unsolved_text(held_out, splits[1])):
+            yield text
     initial = _some(config.initial_tasks, sizes.get(config.train_split))
-    yield f"initial tasks: {initial if initial is not None else f'all of {config.train_split}'}"
+    seeds = initial if initial is not None else f"all of {config.train_split}"
+    yield f"initial tasks: {f'{config.initial_synthetic}, made in the worlds of {seeds}' if config.initial_synthetic else seeds}"
     evaluated = _evaluated(config, sizes.get(config.evaluation.split))
     episodes = "all tasks of the split each time" if evaluated is None else f"{evaluated:,}"
     total = "" if evaluated is None else f": {config.steps * rows + evaluated:,}"
@@ -131,4 +143,5 @@ def _evolution(planned: PlannedRun) -> Iterator[str]:
         yield "evolutions: none, the pool stays as it is"
     else:
         tasks = planned.evolutions * planned.wanted
-        yield f"evolutions: {planned.evolutions}, at most {tasks:,} new tasks of {planned.candidates:,} candidates"
+        first = f", those of the initial {planned.initial} tasks included" if planned.initial else ""
+        yield f"evolutions: {planned.evolutions}, at most {tasks:,} new tasks of {planned.candidates:,} candidates{first}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError, did_you_mean
 from ..record.store import Store
-from ..record.summary import COUNTS
+from ..record.summary import COUNTS, overlap, overlap_text
 from ..rollouts.evaluation_report import transcript
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ def _show_run(store: Store, console: "Console") -> None:
         "SELECT iteration, split, mode, success, tasks FROM evaluations ORDER BY mode, iteration"
     ):
         console.print(f"after {iteration:>4} iterations, {split} {mode:8} success {success:.3f} of {tasks} tasks", highlight=False)
+    if count := overlap(store):
+        (split,) = store.rows("SELECT split FROM evaluations LIMIT 1")[0]
+        console.print(overlap_text(count, split), style="yellow", markup=False, highlight=False)
     for name, sql in COUNTS.items():
         console.print(f"{name}: {', '.join(f'{key} {count}' for key, count in store.rows(sql)) or 'none'}", highlight=False, markup=False)
     _table(

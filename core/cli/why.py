@@ -12,6 +12,7 @@ from pathlib import Path
 from ..errors import UserError, did_you_mean
 from ..model import Action, CandidateTask, RolloutGroup, Step, Task, Trajectory
 from ..record.store import Store, from_json
+from ..rollouts.policy_attempts import attempt_key
 from ..text import one_line
 
 LONG = 300
@@ -74,7 +75,7 @@ def _origin(store: Store, candidate: CandidateTask, full: bool) -> Iterator[str]
     if candidate.exploration:
         yield f"\nexploration: {len(candidate.exploration)} steps"
         yield from (f"  {number}. {_step(step, full)}" for number, step in enumerate(candidate.exploration, 1))
-    yield from _calls(store, candidate.calls, full)
+    yield from _calls(store, (*candidate.calls, attempt_key(candidate.task)), full)
 
 
 def _rollouts(groups: Sequence[RolloutGroup]) -> Iterator[str]:

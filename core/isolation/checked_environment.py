@@ -30,8 +30,9 @@ OPTIONAL_METHODS: Mapping[str, Callable[[Any], Any]] = {
     "aggregates": check.unchecked,
     "goals": check.unchecked,
     "variants": check.unchecked,
+    "copied": check.unchecked,
 }
-"""Of some environments: optional.HasProvenance, HasAggregates, HasGoals, HasVariants."""
+"""Of some environments: optional.HasProvenance, HasAggregates, HasGoals, HasVariants, FindsCopies."""
 EPISODE_METHODS: Mapping[str, Callable[[Any], Any]] = {
     "step": check.observation,
     "score": check.score,
@@ -40,8 +41,8 @@ EPISODE_METHODS: Mapping[str, Callable[[Any], Any]] = {
     "state": check.unchecked,
     "close": check.unchecked,
 }
-OPTIONAL_EPISODE_METHODS: Mapping[str, Callable[[Any], Any]] = {"metrics": check.metrics}
-"""Of some episodes: optional.HasMetrics."""
+OPTIONAL_EPISODE_METHODS: Mapping[str, Callable[[Any], Any]] = {"metrics": check.metrics, "visible_state": check.unchecked}
+"""Of some episodes: optional.HasMetrics, HasVisibleState."""
 
 
 def _forwarding(owner: str, name: str) -> FunctionType:

@@ -7,6 +7,8 @@ from ..settings.config import Config
 from .store import Store
 
 LEARNING = ("generation", "environment", "update", "evaluation")
+OVERLAP = "first_tasks_held_out"
+"""Name of the metric, of iteration 0, that counts the first tasks that are held-out tasks too."""
 FEEDBACK = ("signals", "synthesis", "validation")
 
 
@@ -28,9 +30,10 @@ def summarize(store: Store, config: Config, provenance: Mapping[str, Any], secon
     reward = store.rows("SELECT iteration, avg(mean) FROM groups GROUP BY iteration ORDER BY iteration")
     return {
         "environment": config.environment.name,
-        "provenance": dict(provenance),
+        "provenance": {**provenance, "split": config.evaluation.split, "max_new_tokens": config.max_new_tokens},
         "seed": config.seed,
         "iterations": reward[-1][0] if reward else 0,
+        "overlap": overlap_text(count, config.evaluation.split) if (count := overlap(store)) else "",
         "held_out": evaluations(store, config.evaluation.split),
         "train_success": {"first": reward[0][1], "last": reward[-1][1]} if reward else {},
         **{name: counts(sql) for name, sql in COUNTS.items()},
@@ -42,6 +45,16 @@ def summarize(store: Store, config: Config, provenance: Mapping[str, Any], secon
         "wall_seconds": round(wall, 3),
         "share": shares(seconds, wall),
     }
+
+
+def overlap(store: Store) -> int:
+    """How many of the run's first tasks are held-out tasks too."""
+    return int(sum(value for (value,) in store.rows("SELECT value FROM metrics WHERE name = ?", OVERLAP)))
+
+
+def overlap_text(count: int, split: str) -> str:
+    """What a result must be shown with where `count` of a run's first tasks are held-out tasks too."""
+    return f"{count} of the run's first tasks are tasks of the held-out split {split} too: this is not the success on tasks it never saw"
 
 
 def teacher(store: Store) -> dict[str, dict[str, float]]:

@@ -67,6 +67,7 @@ def evaluate(
         success=sum(t.success for t in scored) / len(scored),
         faults=len(found) - len(scored),
         policy_faults=sum(t.outcome is Outcome.POLICY_FAULT for t in found),
+        cut=sum(t.cut > 0 for t in found),
         first=tuple(found[:4]),
         metrics=_means(scored) | _aggregates(runner.environment, groups),
         provenance=provenance(runner.environment),

@@ -59,10 +59,23 @@ class EvaluationReport:
     scorer: str = ""
     usage: Mapping[str, float] = field(factory=dict)
     """The policy's calls, tokens and cost (HasUsage)."""
+    cut: int = 0
+    """Rollouts with an answer that ended at the limit of tokens, so that what it was to say is unknown."""
+    assumed: str = ""
+    """What no setting said, in words."""
 
     @property
     def rollouts(self) -> int:
         return self.tasks * self.samples * max(1, len(self.by_seed))
+
+    def cut_short(self) -> str | None:
+        """How many rollouts had an answer cut by its length; None when there are none."""
+        if not self.cut:
+            return None
+        limit = self.sampling.get("max_new_tokens")
+        return (
+            f"{self.cut} of {self.rollouts} rollouts on {self.split} ({self.mode}) had an answer cut at {limit} tokens: see max_new_tokens"
+        )
 
     def suspicious(self) -> str | None:
         """A warning with the first transcripts when all scores are 0 or all are 1, which mostly means a wrong set-up; else None."""
@@ -98,7 +111,9 @@ class EvaluationReport:
         _say(console, "beside the score", {name: f"{value:.3f}" for name, value in self.metrics.items()})
         _say(console, "spent", {name: _amount(value) for name, value in self.usage.items()})
         _say(console, "with", dict(self.provenance) | self.shown_with())
-        if text := self.suspicious():
+        if self.assumed:
+            console.print(f"assumed: {self.assumed}", markup=False, highlight=False)
+        for text in filter(None, (self.cut_short(), self.suspicious())):
             console.print(text, style="yellow", markup=False, highlight=False)
 
     def _estimates(self) -> dict[str, str]:
@@ -136,8 +151,10 @@ def render_table(reports: Sequence[EvaluationReport], console: "Console") -> Non
         own = {name: value for name, value in report.shown_with().items() if name not in shared}
         _say(console, f"{report.policy} {report.model}".strip(), {k: v for k, v in own.items() if k not in ("model", "engine")})
     _say(console, "with", dict(first.provenance) | shared)
+    if first.assumed:
+        console.print(f"assumed: {first.assumed}", markup=False, highlight=False)
     for report in reports:
-        if text := report.suspicious():
+        for text in filter(None, (report.cut_short(), report.suspicious())):
             console.print(f"{report.policy} {report.model}: {text}", style="yellow", markup=False, highlight=False)
 
 

@@ -5,14 +5,27 @@ from typing import Any, cast
 
 from attrs import frozen
 
-from ..contracts import Trainer
+from ..contracts import Synthesizer, Trainer
+from ..errors import UserError
+from ..optional import TEACHER, HasReader
 from ..record.teacher_calls import LateJournal
 from ..registry import Registry
 from ..services import Attempts, Chat, Journal
 from ..settings.config import Config
-from .policy_attempts import PolicyAttempts, make_policy
+from .policy_attempts import JournalledAttempts, PolicyAttempts, make_policy
 from .policy_chat import PolicyChat
 from .runner import RolloutRunner
+
+
+def reader_of(synthesizer: Synthesizer | None, options: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Name and options of the policy that the run's teacher reads with; `options` replace its own. UserError where there is no teacher."""
+    if not isinstance(synthesizer, HasReader):
+        raise UserError(
+            f"the policy {TEACHER!r} is the model behind the run's teacher, and this run has none: set synthesizer.name='teacher', or name "
+            "another policy (such as 'openai') with its settings"
+        )
+    name, given = synthesizer.reader()
+    return name, {**given, **options} if name else {}
 
 
 @frozen
@@ -26,9 +39,14 @@ class RunServices:
     trainer: Trainer
     journal: LateJournal
     chat: PolicyChat
+    synthesizer: Synthesizer | None = None
 
-    def attempts(self, policy: str, options: Mapping[str, Any]) -> PolicyAttempts:
-        return PolicyAttempts.of(policy, options, self.config, self.registry, self.runner, self.trainer)
+    def attempts(self, policy: str, options: Mapping[str, Any]) -> Attempts:
+        if policy != TEACHER:
+            return PolicyAttempts.of(policy, options, self.config, self.registry, self.runner, self.trainer)
+        name, given = reader_of(self.synthesizer, options)
+        attempts = PolicyAttempts.of(name, given, self.config, self.registry, self.runner, self.trainer)
+        return JournalledAttempts(attempts, self.journal) if name else attempts
 
 
 @frozen
@@ -37,6 +55,7 @@ class CheckedServices:
 
     config: Config
     registry: Registry
+    synthesizer: Synthesizer | None = None
 
     @property
     def journal(self) -> Journal:
@@ -48,5 +67,6 @@ class CheckedServices:
         return cast(Chat, None)
 
     def attempts(self, policy: str, options: Mapping[str, Any]) -> Attempts:
-        make_policy(policy, options, self.registry)
+        name, given = reader_of(self.synthesizer, options) if policy == TEACHER else (policy, options)
+        make_policy(name, given, self.registry)
         return cast(Attempts, None)

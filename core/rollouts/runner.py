@@ -21,7 +21,7 @@ from ..errors import InfrastructureFault
 from ..isolation.checked_environment import checked
 from ..isolation.deadlines import CallBatch, DeadlinePool
 from ..model import Observation, Outcome, RolloutGroup, Sampling, Step, Task, Trajectory
-from ..optional import HasMetrics, StreamsCompletions
+from ..optional import CountsCutAnswers, HasMetrics, StreamsCompletions
 from ..record.timing import Clock
 from ..settings.config import Config
 from ..text import error_line
@@ -240,6 +240,7 @@ class RolloutRunner:
             fault=row.fault,
             tokens=talk.tokens if talk else None,
             metrics=row.metrics,
+            cut=talk.cut if isinstance(talk, CountsCutAnswers) else 0,
         )
 
     def _close(self, episodes: Sequence[Episode]) -> None:

@@ -1,5 +1,6 @@
 """Make the components that a configuration names, and set the loop to where a run starts or resumes."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,10 @@ from ..errors import UserError
 from ..isolation.deadlines import TimeLimit
 from ..isolation.guard import Guard, check_splits, tasks_of
 from ..loop import Loop
-from ..model import TaskPool
+from ..model import Task, TaskPool
 from ..optional import NeedsEnvironment, NeedsServices
-from ..randomness import generator
 from ..record.store import WALL
+from ..record.summary import OVERLAP, overlap
 from ..record.teacher_calls import LateJournal, StoreJournal, replayed
 from ..record.timing import Clock
 from ..registry import Registry
@@ -23,6 +24,7 @@ from ..rollouts.policy_chat import PolicyChat
 from ..rollouts.run_services import RunServices
 from ..rollouts.runner import RolloutLimits, RolloutRunner
 from ..settings.config import Config
+from .held_out import first_tasks, unsolved_text
 from .ranks import DistributedRolloutRunner, Ranks
 
 
@@ -48,8 +50,7 @@ def build(
     """
 
     replayed(config)
-    if config.synthesizer:
-        check_compose(registry.component("environment", config.environment.name))
+    check_synthesis(config, registry.component("environment", config.environment.name))
     with clock.part("start"):
         trainer = make_trainer(config, registry, folder, environment)
     limits = RolloutLimits.of(config, environment)
@@ -66,7 +67,7 @@ def build(
     synthesizer = registry.make("synthesizer", config.synthesizer) if config.synthesizer else None
     journal = LateJournal()
     chat = PolicyChat(trainer, config.environment.name, config.seed)
-    services = RunServices(config, registry, evaluator, trainer, journal, chat)
+    services = RunServices(config, registry, evaluator, trainer, journal, chat, synthesizer)
     for part in (synthesizer, *validators):
         if isinstance(part, NeedsServices):
             part.bind_services(services)
@@ -87,6 +88,17 @@ def build(
         held_out=tasks_of(environment, config.evaluation.split, config.tasks_timeout),
         pool=TaskPool(()),
     )
+
+
+def check_synthesis(config: Config, environment: type[Any]) -> None:
+    """UserError where tasks are to be made and the configuration or the environment's class lacks what that needs."""
+    if config.synthesizer:
+        check_compose(environment)
+    elif config.initial_synthetic:
+        raise UserError(
+            f"initial_synthetic is {config.initial_synthetic}, and there is no synthesizer to make these tasks: set synthesizer.name, "
+            "or initial_synthetic=0; for a pool that stays as it begins set tasks_per_evolution=0"
+        )
 
 
 def make_trainer(config: Config, registry: Registry, folder: Path, environment: Environment) -> Any:
@@ -118,15 +130,19 @@ def open_journal(loop: Loop) -> None:
 
 
 def begin(loop: Loop) -> None:
-    """Fill D_0 with a seeded choice of the environment's train tasks, and evaluate the untrained policy."""
-    config = loop.config
-    tasks = list(tasks_of(loop.runner.environment, config.train_split, config.tasks_timeout))
-    if not tasks:
-        raise UserError(f"environment {config.environment.name!r} has no tasks in split {config.train_split!r}")
-    if 0 < config.initial_tasks < len(tasks):
-        tasks = generator(config.seed, "initial tasks").sample(tasks, config.initial_tasks)
+    """Fill D_0, and evaluate the untrained policy.
+
+    D_0 is a seeded choice of the environment's train tasks, or what the synthesizer makes in their worlds (`initial_synthetic`).
+    """
+    tasks: Sequence[Task] = first_tasks(loop.config, loop.runner.environment)
+    if loop.config.initial_synthetic:
+        tasks = loop.synthesize_first(tasks)
     loop.pool = TaskPool(tuple(tasks))
     loop.store.add_pool(0, loop.pool, tasks)
+    if loop.overlap:
+        loop.store.add_numbers(0, {OVERLAP: float(loop.overlap)}, {})
+    if loop.synthesizer and (text := unsolved_text(loop.held_out, loop.config.evaluation.split)):
+        loop.diagnose(0, text)
     loop.evaluate(0)
 
 
@@ -135,6 +151,7 @@ def restore(loop: Loop, iteration: int) -> None:
     loop.iteration = iteration
     loop.pool = loop.store.pool()
     loop.history = loop.store.history()
+    loop.overlap = overlap(loop.store)
     loop.recent = list(loop.store.groups(after=loop.store.last_evolution()))
     seconds = loop.store.seconds(iteration)
     loop.clock.carry(seconds, seconds.pop(WALL, 0.0))

@@ -22,6 +22,7 @@ from ..workers.remote_environment import placed_environment
 from .build import begin, build, make_trainer, open_journal, restore
 from .exit_codes import code_of, launched
 from .folder import disk_errors, hold, open_store, write_config, write_summary, write_versions
+from .held_out import check_first_tasks
 from .ranks import FollowerLoop, LeaderLoop, RankResult, Ranks, RunAborted, RunStarted
 from .resume_rules import check_changes
 
@@ -35,13 +36,15 @@ def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
         if folder.exists() and any(folder.iterdir()):
             raise UserError(f"{folder} is not empty: choose another --out, or go on with it: coevolve resume {folder}")
         with placed_environment(config, registry) as environment:
-            make_loop = build(config, registry, folder, clock, environment, ranks)  # what is missing shows before anything is written
+            # What is missing or wrong shows before anything is written.
+            make_loop = build(config, registry, folder, clock, environment, ranks)
+            overlap = check_first_tasks(config, registry, environment, make_loop.keywords["held_out"])
             with disk_errors(folder):
                 folder.mkdir(parents=True, exist_ok=True)
                 with hold(folder):
                     write_config(config, folder)
                     write_versions(registry, folder)
-                    return drive(make_loop(store=Store(folder / "run.sqlite", create=True)), folder, ranks=ranks)
+                    return drive(make_loop(store=Store(folder / "run.sqlite", create=True), overlap=overlap), folder, ranks=ranks)
 
 
 def resume(registry: Registry, folder: Path, sets: Sequence[str] = ()) -> dict[str, Any]:

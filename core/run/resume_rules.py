@@ -13,6 +13,7 @@ from ..settings.config import Config
 FIXED = {
     "seed": "every draw so far came from it",
     "initial_tasks": "they are drawn already",
+    "initial_synthetic": "the initial tasks are made already",
     "train_split": "the initial tasks are drawn already",
     "evaluation.split": "the tasks were kept apart from this one",
 }

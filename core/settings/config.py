@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import tomli_w
-from attrs import Factory, field, frozen
+from attrs import Factory, evolve, field, frozen
 from attrs.validators import and_, ge, gt, le, lt, min_len
 
 from ..errors import UserError
+from ..optional import HasAnswerBudget
 from ..registry import Registry
 from .retirement import Retirement
 from .sources import ABSENT, MANY, ONE, SettingSource, merge, recipes, setting_sources, source_of
@@ -58,6 +59,8 @@ class Evaluation:
     """Tasks of the evaluations before the first and after the last iteration (0: all)."""
     split: str = "test"
     """The environment's held-out split; candidates that nearly copy one of its tasks are refused."""
+    overlap: Literal["refuse", "report"] = "refuse"
+    """What becomes of a run whose first tasks are held-out tasks too: "refuse" to start it, or "report" it with every result."""
     modes: tuple[Literal["greedy", "sampled"], ...] = field(default=("greedy", "sampled"), validator=min_len(1))
     """greedy: temperature 0; sampled: the training temperature."""
 
@@ -88,14 +91,17 @@ class Config:
     """K: rollouts of each task of an iteration (paper: 8); a group of one has no advantage."""
     temperature: float = field(default=1.0, validator=gt(0))
     """Sampling temperature of the rollouts."""
-    max_new_tokens: int = field(default=48, validator=ge(1))
-    """Largest number of tokens of one completion."""
+    max_new_tokens: int = field(default=256, validator=ge(1))
+    """Largest number of tokens of one completion. Where it is not set, the environment's own number holds, if it has one."""
     max_completions: int = field(default=200, validator=ge(1))
     """Largest number of completions of one episode; one that is not done by then is a policy fault. The environment may end it before."""
     initial_tasks: int = field(default=64, validator=ge(0))
     """Size of the first task pool, D_0, a seeded choice from the train split (0: all tasks; paper: 100)."""
+    initial_synthetic: int = field(default=0, validator=ge(0))
+    """Tasks of D_0 that the synthesizer makes in the worlds of the `initial_tasks`, which are then not trained on themselves, and which
+    must pass the same validators (paper: 100). 0: D_0 is the `initial_tasks` themselves."""
     tasks_per_evolution: int = field(default=16, validator=ge(0))
-    """Number of admitted tasks that ends an evolution."""
+    """Number of admitted tasks that ends an evolution; 0 keeps the pool as it begins, also where there is a synthesizer."""
     candidates_per_task: int = field(default=8, validator=ge(1))
     """Largest number of candidates that are validated for each wanted task."""
     checkpoint_every: int = field(default=10, validator=ge(1))
@@ -161,9 +167,14 @@ def resolve(registry: Registry, sources: Sequence[SettingSource]) -> Config:
     UserError in one line (source, key, what was expected and found) for a setting that does not fit.
     """
     try:
-        return _structure(registry, merge(sources))
+        merged = merge(sources)
+        config = _structure(registry, merged)
     except SettingError as error:
         raise _user_error(error, source_of(sources, error.path)) from error
+    environment = registry.component("environment", config.environment.name)
+    if "max_new_tokens" in merged or not isinstance(environment, HasAnswerBudget):
+        return config
+    return evolve(config, max_new_tokens=environment.answer_budget(config.environment.options))
 
 
 def load_config(registry: Registry, recipe: str | None = DEFAULT_RECIPE, file: Path | None = None, sets: Sequence[str] = ()) -> Config:

@@ -1,6 +1,7 @@
 """Where a run's settings come from: a recipe, a file, `--set key.path=value`, other options. Later ones win, key by key.
 
-A source that chooses another component drops the options that lower sources gave to the one before. All that stands on the command line
+A source that chooses another component drops the options that lower sources gave to the one before, and one that chooses another
+environment drops their `max_new_tokens` too, which was meant for the other one's answers. All that stands on the command line
 counts as one source for this: `--policy openai --set policy.budget=2cost` keeps both.
 """
 
@@ -116,6 +117,8 @@ def merge(sources: Sequence[SettingSource]) -> dict[str, Any]:
     """The settings of all sources as one table."""
     merged: dict[str, Any] = {}
     for values in _layers(sources):
+        if _other_environment(merged, values):
+            merged.pop("max_new_tokens", None)
         for key, value in values.items():
             below = merged.get(key)
             if isinstance(below, dict) and isinstance(value, dict):
@@ -144,6 +147,14 @@ def _layers(sources: Sequence[SettingSource]) -> Iterator[Mapping[str, Any]]:
     for on_line, together in groupby(sources, key=lambda layer: layer.command_line):
         tables = [layer.values for layer in together]
         yield from [reduce(_over, tables)] if on_line else tables
+
+
+def _other_environment(below: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    """Whether `values` choose another environment than the sources below them did."""
+    before, now = (
+        table.get("name") if isinstance(table, dict) else None for table in (below.get("environment"), values.get("environment"))
+    )
+    return now is not None and before is not None and now != before
 
 
 def _kept(key: str, below: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:

@@ -152,7 +152,7 @@ def keys_of(worlds: RunsCode, calls: Calls, task: Task) -> TaskKeys:
     `family`: which APIs were called and which fields of which models were changed, whatever the values: the variants of a scenario have
     one family, and a task that copies a held-out scenario with other values has that scenario's.
     """
-    found = worlds.trace(task, _solution(worlds.root, calls, task))
+    found = trace_of(worlds, calls, task)
     reference = Reference(found["diff"], found["answer"], found["calls"], found["user"])
     lookups = [] if reference.diff else sorted(text_of(call[3]) for call in reference.calls if call[2] == 200 and not _aside(call[0]))
     return TaskKeys(
@@ -160,6 +160,11 @@ def keys_of(worlds: RunsCode, calls: Calls, task: Task) -> TaskKeys:
         end_state=digest([reference.user, reference.diff, comparable_answer(reference.answer), lookups]),
         family=digest([sorted({name for name, _ in reference.done}), _shape(reference.diff), reference.answer is None]),
     )
+
+
+def trace_of(worlds: RunsCode, calls: Calls, task: Task) -> dict[str, Any]:
+    """What the task's solution does in a fresh world; see `RunsCode.trace`."""
+    return worlds.trace(task, _solution(worlds.root, calls, task))
 
 
 def _solution(root: Path, calls: Calls, task: Task) -> list[str]:

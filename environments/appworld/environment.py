@@ -15,10 +15,11 @@ from coevolve import SUCCESS, Action, Description, Goal, RolloutGroup, Step, Tas
 
 from . import doctor as findings
 from . import home
-from .compose import compose, keys_of
+from .compose import compose, keys_of, trace_of
 from .data_checks import SPLITS, task_ids
 from .episode import AppWorldEpisode
 from .goals import Snapshots, goals_in
+from .held_out import Effect, copied
 from .leaderboard import Roll, leaderboard
 from .reference import OPEN_SPLITS, gold_blocks
 from .script import Calls, completion
@@ -165,6 +166,16 @@ class AppWorld:
     def keys(self, task: Task) -> TaskKeys:
         return keys_of(self.worlds, self.calls, task)
 
+    def copied(self, task: Task, held_out: Sequence[Task]) -> str | None:
+        """Compares what is known of the held-out tasks without their solutions (held_out.py)."""
+        effect = Effect.of(trace_of(self.worlds, self.calls, task))
+        found = copied(self.root, self._apps, task.query, effect, [other.id for other in held_out])
+        return max(found, key=lambda copy: copy[1], default=(None, 0.0))[0]
+
+    @cached_property
+    def _apps(self) -> tuple[str, ...]:
+        return tuple(sorted({name.split(".")[0] for name in self.calls.documents} - {"supervisor", "api_docs"}))
+
     def aggregates(self, groups: Sequence[RolloutGroup]) -> dict[str, float]:
         """Scenario goal completion over the scenarios all of whose tasks are in `groups`, and the number of these scenarios.
 
@@ -181,6 +192,11 @@ class AppWorld:
         ]
         return {"scenario_goal_completion": sum(done) / len(done), "scenarios": float(len(whole))} if done else {}
 
+    @classmethod
+    def answer_budget(cls, options: AppWorldOptions) -> int:
+        """Tokens for a block of code, and some reasoning before it."""
+        return 1024
+
     def provenance(self) -> Mapping[str, Any]:
         """What a result must be reported with: results that differ in any of these are not comparable."""
         given = self.options
@@ -194,6 +210,7 @@ class AppWorld:
             "wall_seconds": given.wall_seconds,
             "output_limit": given.output_limit,
             "scorer": SCORER,
+            "tasks": {split: len(task_ids(self.root, split)) for split in self.splits()},
         }
 
     def leaderboard(self, folder: Path, name: str, roll: Roll) -> Sequence[str]:

@@ -164,6 +164,12 @@ class AppWorldEpisode:
         text = json.dumps([beginning(self._worlds.root, self._task), self.world.diff()], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
+    def visible_state(self) -> dict[str, Any]:
+        """What was changed since the start, as the canonical diff has it: added, updated and removed rows by model."""
+        if self._at.ended is not None:
+            return {"ended": self._at.ended}
+        return {model: {kind: rows for kind, rows in change.items() if rows} for model, change in self.world.diff().items()}
+
     def close(self) -> None:
         self.world.close()
 

@@ -1,6 +1,7 @@
 """New tasks from executed calls, in the official entry's shape."""
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from coevolve import Action, Origin, Step, Task
@@ -8,7 +9,9 @@ from coevolve import Action, Origin, Step, Task
 from .apis import Apis
 from .data import make_task, requests
 from .decode import Call, ground_truth
-from .digest import canonical
+from .digest import canonical, digest
+from .realizer import Made, word
+from .simulated_apis import Start, fresh
 
 Turns = list[tuple[str, list[Action]]]
 """The user's text of each turn, and the calls that carry it out."""
@@ -19,14 +22,14 @@ def compose(apis: Apis, start: Task, steps: Sequence[Step], task_id: str, query:
 
     With a `query`, its paragraphs are the turns' requests when there are as many of them as turns in the steps. When there are as many as
     the highest turn's number tells, a turn without calls is one in which the user leaves something out, and the task is of the category
-    miss_param. Otherwise the task has one turn. Without a `query`, see `reword`. Returns None for an unknown function, an empty request,
-    or a turn of more than `limit` calls.
+    miss_param. Otherwise the task has one turn. Without a `query`, see `worded`. Returns None for an unknown function, a request that is
+    empty or cannot be worded, or a turn of more than `limit` calls.
     """
     actions = [step.action for step in steps]
     if not actions or any(action.name not in apis.functions for action in actions):
         return None
-    turns = reword(apis, start, actions) if query is None else _divide(query, actions)
-    if any(len(calls) > limit or not text.strip() for text, calls in turns):
+    turns = worded(apis, start, actions) if query is None else _divide(query, actions)
+    if turns is None or any(len(calls) > limit or not text.strip() for text, calls in turns):
         return None
     payload = {
         **{key: value for key, value in start.payload.items() if key != "missed_function"},
@@ -58,12 +61,25 @@ def _category(start: str, turns: Turns) -> str:
     return "miss_param" if any(not calls for _, calls in turns) else "base"
 
 
-def reword(apis: Apis, start: Task, actions: Sequence[Action]) -> Turns:
-    """Turns whose calls are `actions`: those turns of `start` that the first actions carry out, then one turn for the others.
+def worded(apis: Apis, start: Task, actions: Sequence[Action]) -> Turns | None:
+    """Turns whose calls are `actions`: the turns of `start` that the first actions carry out, as they were put, then others for the rest.
 
-    The last turn is worded from the functions' documents and the literal arguments; `Action.turn` is ignored. The request of a turn
-    of `start` without calls is joined to that of the next turn.
+    The rest is divided by `Action.turn`, and worded by `realizer.word`. Returns None where that cannot word one of them. The request
+    of a turn of `start` without calls is joined to that of the next turn.
     """
+    turns = _kept(apis, start, actions)
+    kept = sum(len(calls) for _, calls in turns)
+    made = _carried_out(apis, start, actions)
+    for _, group in groupby(range(kept, len(actions)), key=lambda index: actions[index].turn):
+        indices = list(group)
+        text = word([made[index] for index in indices], made[: indices[0]])
+        if text is None:
+            return None
+        turns.append((text, [actions[index] for index in indices]))
+    return turns
+
+
+def _kept(apis: Apis, start: Task, actions: Sequence[Action]) -> Turns:
     turns: Turns = []
     rest, pending = list(actions), list[str]()
     for text, answers in zip(requests(start.payload["question"]), start.payload["ground_truth"], strict=False):
@@ -75,24 +91,16 @@ def reword(apis: Apis, start: Task, actions: Sequence[Action]) -> Turns:
             break
         turns.append(("\n".join(pending), rest[: len(calls)]))
         rest, pending = rest[len(calls) :], []
-    if rest:
-        wishes = "; then ".join(wish(apis, action) for action in rest)
-        turns.append((f"{'Please also' if turns else 'Please'}: {wishes}.", rest))
     return turns
 
 
-def wish(apis: Apis, action: Action) -> str:
-    """A call in words: the first sentence of its document, and its arguments."""
-    sentence = _imperative(apis.functions[action.name].sentence)
-    given = " and ".join(f"{name} {value!r}" for name, value in action.arguments.items())
-    return f"{sentence}, with {given}" if given else sentence
-
-
-def _imperative(sentence: str) -> str:
-    """ "Checks the tires" and "Check the tires" as "check the tires"; documents use both."""
-    verb, space, rest = sentence.partition(" ")
-    ending = 2 if verb.endswith("sses") else int(verb.endswith("s") and not verb.endswith("ss"))
-    return verb[: len(verb) - ending].lower() + space + rest
+def _carried_out(apis: Apis, start: Task, actions: Sequence[Action]) -> list[Made]:
+    world, made = fresh(apis, Start.of(start.payload)), list[Made]()
+    for action in actions:
+        call, before = Call(action.name, dict(action.arguments)), digest(world.public())
+        result = world.execute(call)
+        made.append(Made(call, result.value, digest(world.public()) != before))
+    return made
 
 
 def _key(call: Action | Call) -> str:

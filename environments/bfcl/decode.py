@@ -3,8 +3,8 @@
 Reads what the official decoder of the same release reads, its oddities included: a bare name is a string (`a=true` is 'true'), a unary
 operator always negates, a call without keywords as an argument is its own text, dictionary keys are strings, `**x` is the keyword None.
 Departures: positional arguments are bound to keywords (the official decoder drops them; `positional="drop"` does too); arithmetic
-works on literals only and within bounds; a call nested in an argument is refused with an error result, not executed; bytes and complex
-numbers do not decode.
+works on literals only and within bounds; a call with a nested call, bytes or a complex number as an argument is refused with an error
+result, not executed.
 """
 
 import ast
@@ -151,6 +151,14 @@ class EvaluatedName(Exception):
         return f"name '{self}' is not defined"
 
 
+class RefusedType(EvaluatedName):
+    """An argument of a type that no function takes and JSON cannot hold; the message names the type."""
+
+    @property
+    def error(self) -> str:
+        return f"{self} cannot be an argument"
+
+
 def _as_decoded(value: Any) -> Any:
     """An argument's value as the official decoder makes it by writing text: keys are strings, dictionaries of dictionaries are calls."""
     if not isinstance(value, dict):
@@ -244,7 +252,7 @@ def _small(value: Any) -> Any:
 
 
 def checked(value: Any) -> Any:
-    """`value`, if it may be an argument. Raises Undecodable, or EvaluatedName for what Python writes as a name (inf, nan)."""
+    """`value`, if it may be an argument. Raises Undecodable, or EvaluatedName for what Python writes as a name (inf, nan) and for bytes."""
     if isinstance(value, dict):
         for key, inner in value.items():
             checked(key), checked(inner)
@@ -255,6 +263,8 @@ def checked(value: Any) -> Any:
         _small(value)
     elif isinstance(value, float) and not math.isfinite(value):
         raise EvaluatedName(repr(value).lstrip("-"))
+    elif isinstance(value, bytes | complex):
+        raise RefusedType(type(value).__name__)
     elif value is not None and not isinstance(value, str | float):
         raise Undecodable(f"{type(value).__name__} cannot be an argument")
     return value

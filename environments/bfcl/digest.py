@@ -17,10 +17,14 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()[:32]
 
 
+_CACHES = frozenset({"_flight_cost_lookup"})
+"""Attributes that no later call can see: a booking computes its price anew before it reads the entry of this cache."""
+
+
 def whole_state(instances: Mapping[str, Any]) -> dict[str, Any]:
-    """All attributes of the instances, by class, including private ones: what later calls can depend on."""
+    """The attributes of the instances, by class, including private ones: what later calls can depend on. Caches are left out."""
     return {
-        owner: {name: _place(value) if name == "_current_dir" else value for name, value in vars(instance).items()}
+        owner: {name: _place(value) if name == "_current_dir" else value for name, value in vars(instance).items() if name not in _CACHES}
         for owner, instance in instances.items()
     }
 

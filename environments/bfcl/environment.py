@@ -1,5 +1,7 @@
 """The environment: BFCL multi-turn tasks, their splits, and what signals, synthesizers and validators need."""
 
+import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
@@ -9,7 +11,7 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
-from coevolve import NOTE, Action, Description, Goal, Step, Task, TaskKeys, Trajectory, UserError, did_you_mean, perform
+from coevolve import NOTE, Action, Description, Goal, RolloutGroup, Step, Task, TaskKeys, Trajectory, UserError, did_you_mean, perform
 
 from . import assets, function_call
 from .apis import Apis, load
@@ -102,8 +104,9 @@ class Bfcl:
     def _splits(self) -> dict[str, list[int]]:
         base = self._tasks["base"]
         classes = {index: task.payload["involved_classes"] for index, task in base.items()}
-        solutions = {index: {_solution(tasks[index]) for tasks in self._tasks.values() if index in tasks} for index in base}
-        return assign(classes, solutions, self.options.split_seed)
+        variants = {index: [tasks[index] for tasks in self._tasks.values() if index in tasks] for index in base}
+        marks = {index: {mark for task in tasks for mark in (_solution(task), *_beginnings(task))} for index, tasks in variants.items()}
+        return assign(classes, marks, self.options.split_seed)
 
     @cached_property
     def unreachable(self) -> dict[str, str]:
@@ -147,8 +150,23 @@ class Bfcl:
             "strict": options.strict,
             "step_limit": options.step_limit,
             "scorer": SCORER,
+            "split_seed": options.split_seed,
+            "tasks": {split: len(self.tasks(split)) for split in ("train", "dev", "test")},
             "excluded": sorted(self.unreachable) if options.exclude_unreachable else [],
         }
+
+    def aggregates(self, groups: Sequence[RolloutGroup]) -> dict[str, float]:
+        """Success in each of the benchmark's categories, where the tasks are of several. Rollouts without a score are left out."""
+        found: dict[str, list[bool]] = defaultdict(list)
+        for group in groups:
+            found[group.task.payload["category"]] += [t.success for t in group.trajectories if t.score is not None]
+        by = {f"success_{name}": sum(found[name]) / len(found[name]) for name in CATEGORIES if found[name]}
+        return by if len(by) > 1 else {}
+
+    @classmethod
+    def answer_budget(cls, options: BfclOptions) -> int:
+        """Tokens for the longest answers of the benchmark's own solutions, and some reasoning before them."""
+        return 2048 if options.category in ("long_context", "all") else 1024
 
     def open(self, task: Task) -> BfclEpisode:
         payload = task.payload
@@ -241,6 +259,13 @@ class Bfcl:
 def _found(version: str) -> bool:
     release = RELEASES[version]
     return (assets.importable(release) or assets.fetched(release)) is not None
+
+
+def _beginnings(task: Task) -> list[str]:
+    """The task's initial state as it is written, and the part of it that the task's own services load."""
+    written = task.payload["initial_config"]
+    loaded = {owner: written[owner] for owner in task.payload["involved_classes"] if written.get(owner)}
+    return [json.dumps(state, sort_keys=True) for state in (written, loaded) if state]
 
 
 def _solution(task: Task) -> str:

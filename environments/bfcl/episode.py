@@ -2,7 +2,8 @@
 
 A turn begins with its user messages (a turn in which held-out functions are first offered, with a message that describes them). Each
 answer is decoded; an undecodable or empty one ends the turn, any other is executed and answered with one tool message a call. An answer
-in excess of `step_limit` in a turn ends the episode, which then fails; the last turn is scored as it stands instead, as officially.
+in excess of `step_limit` in a turn ends the episode, which then fails; the last turn is scored as it stands instead, as officially. So
+does an answer before the last that cannot be written into the next prompt (function-call mode).
 
 Strict episodes refuse calls of functions that are not offered yet, and fail when anything is called in a turn that asks for something
 that cannot be done (no ground truth, in the categories made for that) or after an answer in excess. Officially all this is allowed; what
@@ -25,6 +26,7 @@ from .decode import Call, Undecodable, decode
 from .digest import digest, whole_state
 from .release import ABSTAINING
 from .simulated_apis import ERROR, Start, fault, fresh
+from .visible import visible_state
 
 MAX_RESULTS = 200_000
 """Characters of results for one answer; later calls of it are not executed."""
@@ -96,6 +98,14 @@ class BfclEpisode:
     def step(self, text: str) -> Observation:
         if self._at.done:
             raise RuntimeError("the episode is over")
+        seen = self._answered(text)
+        writes = self._rules.mode == "fc" and not self._apis.release.early  # the official handler writes calls into its next prompt
+        if writes and not seen.done and (why := function_call.unwritable(text)):
+            self._at = evolve(self._at, breach=self._at.breach or why, cut=True, done=True)
+            return evolve(seen, done=True, fault=why)
+        return seen
+
+    def _answered(self, text: str) -> Observation:
         try:
             calls = self._decode(function_call.without_thoughts(text))
         except Undecodable as error:
@@ -204,6 +214,10 @@ class BfclEpisode:
 
     def state(self) -> str:
         return digest(whole_state(self._services.instances))
+
+    def visible_state(self) -> dict[str, Any]:
+        """The services' public attributes, which the score compares, and the current folder, by class."""
+        return visible_state(self._services.instances)
 
     def close(self) -> None:
         """Does nothing: an episode holds nothing outside the object."""

@@ -3,7 +3,8 @@
 Reads what the official Qwen handler of the same release reads: both newlines are mandatory; text that is not JSON is skipped (early
 releases then read no calls at all); JSON that is not an object, or lacks `name` or `arguments`, makes the answer undecodable. Arguments may
 be a JSON text. The official handler then evaluates name and arguments as code; here a name is looked up among the documented functions,
-and NaN and Infinity are refused as the undefined names that they are there.
+and NaN and Infinity are refused as the undefined names that they are there. The official handler cannot write every answer into its next
+prompt; such an answer fails the entry (`unwritable`).
 """
 
 import json
@@ -36,6 +37,26 @@ def decode(text: str, early: bool = False) -> list[Call]:
             return []
         raise Undecodable("a call that is not a JSON object")
     return bounded(parts, _call)
+
+
+def unwritable(text: str) -> str | None:
+    """Why the official handler cannot write an answer into the next prompt, and so fails the entry; None when it can.
+
+    Not for early releases, which write no calls into prompts. The handler writes each JSON text between tags, those in the model's
+    thoughts too, as a call with a text as name, and arguments.
+    """
+    if len(text) > MAX_TEXT:
+        return None
+    for inner in _TAGGED.findall(text):
+        try:
+            part = json.loads(inner)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(part, dict) and "function" in part:
+            part = part["function"]
+        if not isinstance(part, dict) or not isinstance(part.get("name"), str) or "arguments" not in part:
+            return "a call that is not an object with a text as name, and arguments"
+    return None
 
 
 def _call(part: Mapping[str, Any]) -> Call:

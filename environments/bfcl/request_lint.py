@@ -7,7 +7,7 @@ from .decode import Call
 
 _IDENTIFIER = re.compile(r"\b[a-z]+_[a-z_]+\b|\b[a-z]+[A-Z]\w*\b")
 _BRACES = re.compile(r"[{}]|\bNone\b|\bTrue\b|\bFalse\b")
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”")
+_QUOTED = re.compile(r"(?<!\w)'(?:[^']|(?<=\w)'(?=\w))*'(?!\w)|\"[^\"]*\"|“[^”]*”")
 _LONGEST = 700
 """Most characters of one user turn."""
 
@@ -31,6 +31,8 @@ def fault_in(text: str, calls: Sequence[Call]) -> str | None:
         return f"it holds {found[0]!r}"
     if "  " in text:
         return "it holds two spaces in a row"
+    if re.search(r"(?<!\.)\.\.(?!\.)|[.?!],|,\.|\?\.", bare):
+        return "two marks follow each other"
     return None
 
 

@@ -89,6 +89,11 @@ class Desk:
     def compose(self, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
         return compose(start, steps, task_id, query, self.options.calls + 1)
 
+    @classmethod
+    def answer_budget(cls, options: Any) -> int:
+        """Tokens of the longest call in the small policy's own vocabulary, and some more."""
+        return 48
+
     def keys(self, task: Task) -> TaskKeys:
         seed, texts = seed_of(task), tuple(write(a) for a in task.solution)
         return TaskKeys(json.dumps([seed, *texts]), json.dumps(reference(seed, texts) or [seed, *texts]), family(task.solution))

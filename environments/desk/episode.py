@@ -88,6 +88,10 @@ class DeskEpisode:
     def state(self) -> str:
         return self._world.digest()
 
+    def visible_state(self) -> dict[str, Any]:
+        """The records of actions and the number of refused calls: all that a call can change."""
+        return {key: value for key, value in self._world.copy().state.items() if key != "seed"}
+
     def close(self) -> None:
         """Does nothing: an episode holds nothing outside the object."""
 

@@ -138,6 +138,7 @@ class EndpointRequests:
 
     def _add_answer(self, conversation: Any, answer: Answer) -> str:
         """Add the answer to the conversation; return its text as the environment reads it."""
+        conversation.cut += answer.cut
         if not answer.calls or self._environment is None:
             conversation.wrote(answer.text)
             return answer.text

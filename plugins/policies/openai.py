@@ -42,6 +42,8 @@ class EndpointConversation:
     tools: Sequence[dict[str, Any]] | None
     row: int
     tokens: Tokens | None = None
+    cut: int = 0
+    """Answers that the endpoint ended at the limit of tokens."""
 
     def observe(self, messages: Sequence[Message]) -> None:
         """Add the environment's messages."""

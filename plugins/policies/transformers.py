@@ -52,6 +52,8 @@ class TokenConversation:
     prompt_length: int
     mask: list[int] = field(factory=list)
     logprobs: list[float] = field(factory=list)
+    cut: int = 0
+    """Answers that ended without an end token: at the limit of tokens, or at the context's end."""
 
     @property
     def tokens(self) -> Tokens:
@@ -211,6 +213,7 @@ class TransformersPolicy:
 
         def ended(conversation: Any) -> None:
             n = numbers[id(conversation)]
+            conversation.cut += conversation.ids[-1] not in self.eos
             texts[n] = text = self.tokenizer.decode(conversation.ids[starts[n] :], skip_special_tokens=True)
             conversation.messages.append({"role": "assistant", "content": text})
             on_completion(n, text)

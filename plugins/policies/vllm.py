@@ -15,10 +15,11 @@ import os
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
+import attrs
 from attrs import field, frozen
 from attrs.validators import gt
 
-from coevolve import UserError, hookimpl
+from coevolve import ModelSettings, UserError, hookimpl
 
 from .transformers import TransformersOptions, TransformersPolicy
 
@@ -40,6 +41,11 @@ class VllmPolicy(TransformersPolicy):
     Options: ClassVar[type[Any]] = VllmOptions
 
     options: VllmOptions
+
+    @property
+    def model_settings(self) -> ModelSettings:
+        """As those of policy "transformers"; vLLM also keeps its own weights and `cache_gb`, during the update too."""
+        return attrs.evolve(super().model_settings, cache_gb=self.options.cache_gb)
 
     def check(self) -> None:
         """Raise UserError where vLLM is missing, in a run of several processes, and for faults of the model's files."""

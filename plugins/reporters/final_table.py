@@ -18,6 +18,8 @@ def final_table(summary: dict[str, Any]) -> "Table":
     for mode, found in summary["held_out"].items():
         change = found["after"] - found["before"]
         table.add_row(f"held-out success, {mode}", f"{found['before']:.3f} -> {found['after']:.3f} ({change:+.3f}; {found['tasks']} tasks)")
+    if text := summary.get("overlap"):
+        table.add_row("not held out", text)
     train = summary["train_success"]
     if train:
         table.add_row("training success", f"{train['first']:.3f} -> {train['last']:.3f}")

@@ -116,7 +116,7 @@ class EquivalenceIndex:
         Raises what the environment raises.
         """
         while self._added:
-            self._by_start.setdefault(self._start(self._added[-1].task), []).append(self._added[-1])
+            self._by_start.setdefault(self.start(self._added[-1].task), []).append(self._added[-1])
             self._added.pop()
         for other in self._by_start.get(made.start, ()):
             if made.state == made.start and not candidate.calls & other.calls:
@@ -127,7 +127,8 @@ class EquivalenceIndex:
                 return other.task.id
         return None
 
-    def _start(self, task: Task) -> str:
+    def start(self, task: Task) -> str:
+        """Digest of the state in which a task begins; computed once for a task."""
         found = self._starts.get(task.id)
         if found is None or found[0] is not task:
             with self.environment.open(task) as episode:

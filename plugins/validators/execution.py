@@ -2,7 +2,7 @@
 
 The checks run in this order, the cheapest first:
 
-1. form and text: the task is complete, and its text matches neither a pool task nor a held-out task;
+1. form and text: the task is complete, and its text matches neither a held-out task nor a pool task that begins in the same state;
 2. two replays of the solution: they succeed, agree, satisfy the scorer and have an effect;
 3. keys: actions, end state and family differ from those of all known tasks, and no known task is equivalent (equivalence.py);
 4. wrong solutions, which the scorer must refuse: doing nothing, the parent's solution, the solution without one call, and the solution
@@ -47,7 +47,7 @@ class ExecutionOptions:
     """Whether the unchanged solutions of all parents in the pool must fail. By default only the first one's: each costs a replay."""
     grounding: bool = False
     """Whether every literal of the solution needs a source: the user's messages, an earlier result, or the tool's document (grounding.py).
-    Off by default, because many tasks that people wrote fail this check."""
+    Off by default, because many tasks that people wrote fail this check; the validator "request" has it on."""
 
 
 class Execution:
@@ -89,6 +89,8 @@ class Execution:
         if self.options.grounding and (missing := ungrounded_literal(environment, task, self.options.max_completions)):
             raise Refusal(Reason.UNGROUNDED, missing)
         self._newness(task, environment)
+        if same := self._held_out.same_scenario(task):
+            raise Refusal(Reason.HELD_OUT_FAMILY, same)
         self._equivalence(task, right)
         self._nothing(environment, task)
         self._wrong(environment, task, right, pool)
@@ -115,7 +117,7 @@ class Execution:
         text = text_of(task.query)
         if same := self._held_out.same_text(text, self.options.similarity):
             raise Refusal(Reason.HELD_OUT_TEXT, same)
-        if same := self._pool.same_text(text, self.options.similarity):
+        if same := self._pool.same_text(text, self.options.similarity, task):
             raise Refusal(Reason.DUPLICATE_TEXT, same)
 
     def _replays(self, environment: Environment, task: Task, right: Replay) -> None:

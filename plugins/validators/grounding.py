@@ -1,19 +1,43 @@
 """Check that an agent can know the literals of a solution: from the user's messages, an earlier call's result, or the tool's own document.
 
 A tool's document is its descriptions, enumerations and defaults. Flags and None need no source. System messages do not count, since they
-hold the documents of all tools. Many tasks that people wrote fail this check: they expect the agent to draw conclusions ("next Tuesday",
-"the airport of New York"), which a search for the literal does not find.
+hold the documents of all tools.
+
+People write values in other ways than tools (spoken_forms.py): "five thousand", "half", "December 10". A value that is computed from two
+known numbers counts only where the user's words call for a computation ("fill it up", "half of it"), and a rounded number where the whole
+one is known. Many tasks that people wrote still fail this check: they expect the agent to draw conclusions ("the airport of New York"),
+which a search for the literal does not find.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from attrs import define, field
 
-from coevolve import Action, Environment, Task, perform
+from coevolve import Action, Environment, Task
 
-_NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+from .spoken_forms import dates, numbers, times, years
+from .trace import traced
+
+_ISO = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2})?)?")
+_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2})?")
+_SEPARATORS = re.compile(r"[\s_\-./]+")
+_JOINTS = re.compile(r"[/\s,_]+")
+_COMPUTED = re.compile(
+    r"\b(half|halve|quarter|third|twice|double|triple|rest|remain\w*|left|full|fill|top|sum|total|altogether|difference|percent\w*|each|evenly"
+    r"|equally|split|minus|plus|times|average|afford|(?:increase|decrease|raise|lower|reduce|discount)\w*)\b|%",
+    re.IGNORECASE,
+)
+"""Words after which a number may be the result of a computation."""
+_RELATIVE = re.compile(
+    r"\b(today|tonight|tomorrow|yesterday|next|last|this|coming|from now|ago|mon|tues|wednes|thurs|fri|satur|sun)(day)?\b", re.IGNORECASE
+)
+_PLACES = frozenset({".", "..", "/", "~"})
+"""Places that need no source: here, one level up, the root and the home of a file system."""
+_KNOWN = 60
+"""Most numbers among which a computation is looked for."""
 
 
 @define
@@ -22,11 +46,18 @@ class SpokenText:
 
     text: str = ""
     numbers: set[float] = field(factory=set)
+    asked: str = ""
+    """The part of the text that the user said: only a user asks for a computation."""
 
     def add(self, text: str) -> None:
         """Append a text; its case does not matter."""
         self.text += f"\n{text.casefold()}"
-        self.numbers |= {float(number.replace(",", "")) for number in _NUMBER.findall(text)}
+        self.numbers |= numbers(text)
+
+    def ask(self, text: str) -> None:
+        """Append what the user says."""
+        self.add(text)
+        self.asked += f"\n{text}"
 
     def contains(self, value: Any) -> bool:
         """Whether a text occurs as whole words, or a number in any notation. The sign of a number does not matter."""
@@ -35,6 +66,69 @@ class SpokenText:
         wanted = str(value).strip().casefold()
         return bool(wanted) and re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", self.text) is not None
 
+    def states(self, value: Any, constants: Collection[float] = ()) -> bool:
+        """As `contains`, and also for a value that the text writes in another way. `constants` are further numbers to compute with."""
+        if self.contains(value):
+            return True
+        if isinstance(value, int | float):
+            return self._computed(abs(float(value)), constants)
+        return value in _PLACES or self._date(value) or self._spelled(str(value))
+
+    def _computed(self, value: float, constants: Collection[float]) -> bool:
+        """Whether the number is a known one, rounded, or the user asks for a computation that gives it."""
+        if any(_rounded(known, value) for known in self.numbers):
+            return True
+        if not _COMPUTED.search(self.asked):
+            return False
+        known = sorted({*self.numbers, *constants, 2.0, 0.5, 100.0})[:_KNOWN]
+        return any(_close(value, result) for a in known for b in known for result in _results(a, b))
+
+    def _date(self, value: str) -> bool:
+        if found := _ISO.fullmatch(value.strip()):
+            year, month, day = (int(part) for part in found.groups()[:3])
+            try:
+                date(year, month, day)
+            except ValueError:
+                return False
+            said = dates(self.text)
+            known = (year, month, day) in said or ((None, month, day) in said and (year in years(self.text) or not years(self.text)))
+            relative = bool(_RELATIVE.search(self.asked)) and bool(_ISO.search(self.text))
+            return known or relative
+        if found := _TIME.fullmatch(value.strip()):
+            return (int(found[1]), int(found[2])) in times(self.text)
+        return False
+
+    def _spelled(self, value: str) -> bool:
+        """Whether the text has the same letters and digits with other separators, or all parts of a list or a path."""
+        wanted = value.casefold().strip().strip("#@'\".!?")
+        if not wanted:
+            return False
+        if self.contains(wanted):
+            return True
+        if len(wanted) == 2 and value == wanted and wanted.isalpha() and re.search(rf"\b{'[a-z]*'.join(wanted)}[a-z]*\b", self.text):
+            return True  # an abbreviation: "km" for "kilometers"
+        joined = _SEPARATORS.sub("", wanted)
+        if len(joined) >= 3 and re.search(rf"(?<![a-z0-9]){re.escape(joined)}(?![a-z0-9])", _SEPARATORS.sub("", self.text)):
+            return True
+        if len(joined) >= 5 and joined in _SEPARATORS.sub("", self.text):
+            return True
+        if re.fullmatch(r"-?\d+(?:\.\d+)?", wanted) and float(wanted) in self.numbers:
+            return True
+        parts = [part for part in _JOINTS.split(wanted) if part]
+        return 1 < len(parts) <= 8 and all(self.contains(part) or self.contains(part.strip(".!?'\"")) for part in parts)
+
+
+def _rounded(known: float, value: float) -> bool:
+    return known != int(known) and any(round(known, digits) == value for digits in range(5))
+
+
+def _close(value: float, other: float) -> bool:
+    return abs(value - other) <= 1e-6 * max(1.0, abs(value))
+
+
+def _results(a: float, b: float) -> tuple[float, ...]:
+    return (a + b, a - b, a * b, a / b if b else a, a * b / 100)
+
 
 def ungrounded_literal(environment: Environment, task: Task, limit: int) -> str | None:
     """Describe the first literal of the solution that has no source; None when all have one.
@@ -42,24 +136,16 @@ def ungrounded_literal(environment: Environment, task: Task, limit: int) -> str 
     Plays at most `limit` completions in a fresh episode and raises what the environment raises.
     """
     schemas = {tool.name: (tool.description, tool.parameters.get("properties", {})) for tool in environment.describe().tools}
-    read = SpokenText()
-    with environment.open(task) as episode:
-        for message in episode.messages:
-            _add_user_message(read, message)
-        for seen in perform(episode, environment.script(task.solution)[:limit]):
-            for step in seen.steps:
-                description, properties = schemas.get(step.action.name, ("", {}))
-                if (missing := _missing(step.action, properties, description, read)) is not None:
-                    return f"{step.action.name}: {missing} comes from nowhere"
-                read.add(step.observation)
-            for message in seen.messages:
-                _add_user_message(read, message)
+    read, turn, told = SpokenText(), -1, traced(environment, task, limit)
+    for call in told.calls:
+        while turn < call.turn:
+            turn += 1
+            read.ask(told.turns[turn])
+        description, properties = schemas.get(call.action.name, ("", {}))
+        if (missing := _missing(call.action, properties, description, read)) is not None:
+            return f"{call.action.name}: {missing} comes from nowhere"
+        read.add(call.step.observation)
     return None
-
-
-def _add_user_message(read: SpokenText, message: Mapping[str, Any]) -> None:
-    if message.get("role") == "user":
-        read.add(str(message.get("content", "")))
 
 
 def _missing(action: Action, properties: Mapping[str, Any], description: str, read: SpokenText) -> str | None:
@@ -71,7 +157,7 @@ def _missing(action: Action, properties: Mapping[str, Any], description: str, re
         if value in choices:
             continue
         for literal in literals(value):
-            if not (literal in choices or read.contains(literal) or document.contains(literal)):
+            if not (literal in choices or document.contains(literal) or read.states(literal, document.numbers)):
                 return f"{name} {literal!r}"
     return None
 

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from attrs import define, field, frozen
 
-from coevolve import Environment, Replay, Task, TaskKeys
+from coevolve import Environment, FindsCopies, Replay, Task, TaskKeys
 
 from .equivalence import ComparedTask, EquivalenceIndex, compared
+from .masked_text import masked, same_scenario
 from .similarity import Text, nearest, text_of
 
 
@@ -28,11 +29,12 @@ class TaskIndex:
     """Most completions of one replay."""
     _tasks: tuple[Task, ...] = ()
     _entries: dict[str, _Entry] = field(factory=dict)
-    _plain: dict[str, str] = field(factory=dict)
     _content: dict[tuple[str, ...], list[_Entry]] = field(factory=dict)
     _actions: dict[str, str] = field(factory=dict)
     _ends: dict[str, str] = field(factory=dict)
     _families: dict[str, str] = field(factory=dict)
+    _unsolved: list[tuple[str, Task]] = field(factory=list)
+    """The masked request of each task without a known solution, which has no keys."""
     _equivalents: EquivalenceIndex = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -49,8 +51,9 @@ class TaskIndex:
         known = len(self._tasks)
         if len(new) < known or any(a is not b for a, b in zip(self._tasks, new, strict=False)):
             known = 0
-            for of in (self._plain, self._content, self._actions, self._ends, self._families):
+            for of in (self._content, self._actions, self._ends, self._families):
                 of.clear()
+            self._unsolved.clear()
             self._equivalents.clear()
         self._tasks = new[:known]
         for task in new[known:]:
@@ -67,9 +70,10 @@ class TaskIndex:
 
     def _add(self, entry: _Entry) -> None:
         name = entry.task.id
-        self._plain.setdefault(entry.text.plain, name)
         self._content.setdefault(self._words(entry.text), []).append(entry)
-        if entry.keys is not None:
+        if entry.keys is None:
+            self._unsolved.append((masked(entry.task.query), entry.task))
+        else:
             self._actions.setdefault(entry.keys.actions, name)
             self._ends.setdefault(entry.keys.end_state, name)
             if entry.keys.family is not None:
@@ -83,11 +87,17 @@ class TaskIndex:
         """Whether a known task has this id."""
         return any(task.id == task_id for task in self._tasks)
 
-    def same_text(self, query: Text, threshold: float) -> str | None:
-        """Describe a known task with the same text; None when there is none. `threshold`: see `similarity.nearest`."""
-        if query.plain in self._plain:
-            return f"{self._plain[query.plain]} has the same text"
+    def same_text(self, query: Text, threshold: float, task: Task | None = None) -> str | None:
+        """Describe a known task with the same text; None when there is none. `threshold`: see `similarity.nearest`.
+
+        With `task`, only known tasks that begin in the same state count: "How much fuel do I have?" has another answer in another world.
+        """
         near = self._content.get(self._words(query), [])
+        if task is not None and near:
+            start = self._equivalents.start(task)
+            near = [entry for entry in near if self._equivalents.start(entry.task) == start]
+        if same := next((entry for entry in near if entry.text.plain == query.plain), None):
+            return f"{same.task.id} has the same text"
         score = nearest(query, [entry.text for entry in near], threshold) if near else None
         return None if score is None else f"{near[0].task.id} has the same content words (similarity {score:.0f})"
 
@@ -102,6 +112,21 @@ class TaskIndex:
     def same_family(self, keys: TaskKeys) -> str | None:
         """Id of a known task of the same family; None when there is none, or when the environment has no families."""
         return None if keys.family is None else self._families.get(keys.family)
+
+    def same_scenario(self, task: Task) -> str | None:
+        """Describe a known task without a known solution that `task` is with other values, or in other words; None when there is none.
+
+        By the requests without their values, and by what the environment knows of such tasks (optional.FindsCopies).
+        """
+        if not self._unsolved:
+            return None
+        near = same_scenario(masked(task.query), [text for text, _ in self._unsolved])
+        if near is not None:
+            return f"{self._unsolved[near][1].id} asks the same, but for values"
+        if not isinstance(self.environment, FindsCopies):
+            return None
+        name = self.environment.copied(task, [known for _, known in self._unsolved])
+        return None if name is None else f"{name} asks for the same in other words, as far as is known without its solution"
 
     def equivalent(self, candidate: ComparedTask, made: Replay) -> str | None:
         """Id of a known task to which the candidate is equivalent (equivalence.py); `made` is the replay of the candidate's solution."""

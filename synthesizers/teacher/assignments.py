@@ -22,14 +22,18 @@ class Assignment:
 
 
 def assignments(feedback: Feedback, options: TeacherOptions, rng: random.Random) -> list[Assignment]:
-    """At most `options.explorations` assignments. Without signals or `use_signals`, their tasks are drawn from the pool with `rng`."""
+    """At most `options.explorations` assignments. Without signals or `use_signals`, their tasks are drawn from the pool with `rng`.
+
+    Before the first iteration (`Feedback.iteration` 0) one for each task that is wanted: the whole first pool comes of them.
+    """
     tasks = {task.id: task for task in feedback.pool} | {group.task.id: group.task for group in feedback.groups}
     signals = [signal for signal in feedback.signals if signal.task_id in tasks] if options.use_signals else []
     if signals:
         chosen = in_turn(signals)[: options.explorations]
         groups = {signal.task_id: tuple(g for g in feedback.groups if g.task.id == signal.task_id) for signal in chosen}
         return [Assignment(n, tasks[s.task_id], s, groups[s.task_id]) for n, s in enumerate(chosen, 1)]
-    drawn = rng.sample(feedback.pool.tasks, min(options.explorations, len(feedback.pool)))
+    most = options.explorations if feedback.iteration else max(options.explorations, feedback.wanted)
+    drawn = rng.sample(feedback.pool.tasks, min(most, len(feedback.pool)))
     return [Assignment(n, task, None) for n, task in enumerate(drawn, 1)]
 
 

@@ -31,6 +31,7 @@ from .abstraction import realise, verdict_of
 from .assignments import Assignment
 from .faults import BudgetSpent, TeacherFault
 from .guided_exploration import KEPT, GuidedExploration
+from .offered_tools import offered_tools
 from .options import TeacherOptions
 from .parsing import read_candidates
 from .prompts import Prompts
@@ -132,7 +133,11 @@ class Evolution:
     async def _one(self, assignment: Assignment, share: int | None) -> ExplorationResult:
         options, number = self.options, assignment.number
         questions = Questions(self.client, self.feedback.iteration, number, options.reasks, options.max_tokens, share)
-        offered, prompts = self._prompts(assignment)
+        try:
+            known = await asyncio.to_thread(offered_tools, self.environment, assignment.task, self.tools)
+        except InfrastructureFault as stopped:
+            return ExplorationResult((), 0, 0, one_line(str(stopped).split("\n", 1)[0], 300))
+        offered, prompts = self._prompts(assignment, known)
         made: tuple[CandidateTask, ...] = ()
         exploration = GuidedExploration(self.environment, self.tools, assignment.task, prompts, questions)
         fault: TeacherFault | InfrastructureFault | None = None
@@ -153,13 +158,13 @@ class Evolution:
         text = None if fault is None else "out of calls" if spent else one_line(str(fault).split("\n", 1)[0], 300)
         return ExplorationResult(made, len(questions.keys), questions.unreadable, text, spent and questions.left != 0)
 
-    def _prompts(self, assignment: Assignment) -> tuple[Sequence[Tool], Prompts]:
-        """The offered tools, those of the solution and the rollouts first, and the prompts that list them."""
+    def _prompts(self, assignment: Assignment, known: Mapping[str, Tool]) -> tuple[Sequence[Tool], Prompts]:
+        """The tools to offer, of those that the task has (`known`), the used ones first, and the prompts that list them."""
         options, task = self.options, assignment.task
         used = [step.action.name for group in assignment.groups for t in group.trajectories for step in t.steps]
-        names = list(dict.fromkeys(name for name in [*(a.name for a in task.solution), *used] if name in self.tools))
-        offered = rendering.relevant(list(self.tools.values()), names, options.max_tools)
-        listed = rendering.tools(list(self.tools.values()), names, options.max_tools, 3 * options.context_chars // 10)
+        names = list(dict.fromkeys(name for name in [*(a.name for a in task.solution), *used] if name in known))
+        offered = rendering.relevant(list(known.values()), names, options.max_tools)
+        listed = rendering.tools(list(known.values()), names, options.max_tools, 3 * options.context_chars // 10)
         return offered, Prompts.of(options, self.notes, listed, task, self.several)
 
     async def _abstract(

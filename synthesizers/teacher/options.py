@@ -40,7 +40,7 @@ class TeacherOptions(EndpointOptions):
     use_signals: bool = True
     """False: the teacher explores at random, without signals (the paper's third arm)."""
     explorations: int = field(default=8, validator=validators.ge(1))
-    """Upper bound on the explorations of one evolution, one for each task with a signal."""
+    """Upper bound on the explorations of one evolution, one for each task with a signal. Synthetic initial tasks take one each."""
     rounds: int = field(default=2, validator=validators.ge(1))
     """Number of rounds in one exploration."""
     steps: int = field(default=6, validator=validators.ge(1))
@@ -51,6 +51,8 @@ class TeacherOptions(EndpointOptions):
     """Upper bound on the repetitions of a request after an unreadable reply."""
     queries: Literal["teacher", "environment"] = "teacher"
     """Who writes the users' requests: the teacher, or the environment from the solution."""
+    repair: bool = True
+    """Ask once for another request where a validator refuses a candidate for its wording; the new one is judged like any other."""
     context_chars: int = field(default=24_000, validator=validators.ge(6_000))
     """Upper bound on the characters of one prompt; a note in the prompt states how much was cut."""
     max_tools: int = field(default=40, validator=validators.ge(1))
@@ -68,11 +70,15 @@ def call_cap(options: TeacherOptions) -> int | None:
     return int(budget[0]) if budget and budget[1] == "calls" else None
 
 
-def estimate(options: TeacherOptions, evolutions: int) -> str:
-    """An upper bound on the calls, tokens and cost of so many evolutions, in one line."""
-    requests = evolutions * options.explorations * (2 + options.rounds * options.steps)
-    calls: float = requests * (1 + options.reasks)
+def estimate(options: TeacherOptions, evolutions: int, initial: int = 0) -> str:
+    """An upper bound on the calls, tokens and cost of so many evolutions, and of `initial` tasks before them (0: none), in one line."""
+    explorations = evolutions * options.explorations + (max(initial, options.explorations) if initial else 0)
+    requests = explorations * (2 + options.rounds * options.steps)
+    repairs = explorations * options.candidates if options.repair and options.queries == "teacher" else 0
+    evolutions += 1 if initial else 0
+    calls: float = requests * (1 + options.reasks) + repairs
     basis = f"{requests} requests, each repeated up to {options.reasks} times where its reply cannot be read"
+    basis += f", and {repairs} to word a refused candidate anew" if repairs else ""
     if options.calls_per_evolution:
         calls = min(calls, evolutions * options.calls_per_evolution)
     budget = read_budget(options.budget)

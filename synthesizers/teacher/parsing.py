@@ -88,6 +88,16 @@ def read_candidates(text: str, queries: Queries = "teacher") -> tuple[list[Candi
     return candidates, refused
 
 
+def read_requests(text: str, count: int) -> list[str] | None:
+    """The first list of `count` requests in the reply, each as one paragraph; None where there is none."""
+    for value in _objects(text):
+        given = value.get("requests")
+        given = [given] if isinstance(given, str) else given
+        if isinstance(given, list) and len(given) == count and all(isinstance(item, str) and item.strip() for item in given):
+            return [re.sub(r"\n\s*\n", "\n", _prose(item)) for item in given]
+    return None
+
+
 _CANDIDATE_KEYS = ("query", "solution", "turns")
 _KEY = re.compile(r"\b(intent|query|solution|turns|request)[\"'”’]?\s*[:=]", re.IGNORECASE)
 _IS_ARGUMENTS = re.compile(r"(?:arguments|args|parameters|input)[\"'”’]?\s*:\s*$", re.IGNORECASE)

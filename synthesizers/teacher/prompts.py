@@ -70,9 +70,15 @@ _ABSTRACT = """These calls were made in the environment, beginning where this ta
 {steps}
 
 Make {count} new tasks of them that the agent can be trained on. Each needs calls that depend on each other, and differs from the task
-above and from the others. The solution names the calls above by their numbers, in order, failed ones left out. Answer with one JSON
-object of this shape:
+above and from the others. {rules} The solution names the calls above by their numbers, in order, failed ones left out, and none that
+the user's words do not ask for or need. Answer with one JSON object of this shape:
 {shape}"""
+
+RULES = """The words are those of a person with a purpose, who knows nothing of tools: no tool's name, no argument's name, no list of
+calls. They say every value that the agent needs and cannot look up. They say no value that an earlier call returns, but describe it ("its
+price", "the order you just placed"). They allow one reading only: "the cheapest one", never "one of them". They ask for everything that
+the calls do, and for nothing else."""
+"""What a good request is, for the teacher."""
 
 
 @frozen
@@ -117,6 +123,7 @@ class Prompts:
             context=context(reflection, self.options.context_chars),
             steps=steps,
             count=self.options.candidates,
+            rules=RULES,
             shape=_shape(self.options.queries, self.several),
         )
         return self._ask(text)
@@ -130,7 +137,8 @@ class Prompts:
 
     def room(self, reflection: Reflection | None = None) -> int:
         """The characters that a request has left for evidence or steps."""
-        return limit(self.options) - len(self.system) - len(self._query) - len(context(reflection, self.options.context_chars)) - 900
+        taken = len(self.system) + len(self._query) + len(context(reflection, self.options.context_chars)) + len(RULES)
+        return limit(self.options) - taken - 900
 
 
 def limit(options: TeacherOptions) -> int:
@@ -183,7 +191,7 @@ def fitted(head: Sequence[Message], talk: Sequence[Message], chars: int) -> list
 def _shape(queries: str, several: bool) -> str:
     words = '"intent": "what it is for"'
     if queries == "teacher" and several:
-        turn = '{"request": "what the user says, with every value that is needed", "solution": [1]}'
+        turn = '{"request": "what the user says, with every value that is needed and no tool\'s name", "solution": [1]}'
         return f'{{"candidates": [{{{words}, "turns": [{turn}, {{"request": "...", "solution": [2, 3]}}]}}]}}'
     if queries == "teacher":
         words += ', "query": "the request in the user\'s words, with every value that is needed and no tool\'s name"'

@@ -55,6 +55,11 @@ def candidates(tools: Sequence[Tool], steps: int, count: int, turns: bool = Fals
     return _object(candidates=_list(item, 1, count))
 
 
+def requests(count: int) -> Schema:
+    """The texts of `count` user turns."""
+    return _object(requests=_list(_TEXT, count, count))
+
+
 def _call(tool: Tool) -> Schema:
     return _object(tool={"type": "string", "enum": [tool.name]}, arguments=_strict(tool.parameters))
 

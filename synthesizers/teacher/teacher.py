@@ -6,10 +6,13 @@ training be its own teacher. Replies are untrusted: candidates are carried out h
 """
 
 import random
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from coevolve import CandidateTask, Chat, Environment, Feedback, Journal, PlannedRun, Services
+from attrs import fields_dict
+
+from coevolve import CandidateTask, Chat, Environment, Feedback, Journal, PlannedRun, Services, Verdict
+from coevolve.endpoint import EndpointOptions
 
 from .assignments import assignments
 from .options import TeacherOptions, call_cap, estimate, missing_key
@@ -37,7 +40,21 @@ class Teacher:
 
     def estimate(self, plan: PlannedRun) -> list[str]:
         """Upper bounds on the calls, tokens and cost of a run, as lines for its plan."""
-        return [f"teacher calls: {estimate(self.options, plan.evolutions)}"]
+        return [f"teacher calls: {estimate(self.options, plan.evolutions, plan.initial)}"]
+
+    def reader(self) -> tuple[str, Mapping[str, Any]]:
+        """The policy that attempts tasks as this teacher would: the same model at the same endpoint, or the policy in training."""
+        if self.options.provider == "policy":
+            return "", {}
+        return "openai", {name: getattr(self.options, name) for name in fields_dict(EndpointOptions)}
+
+    def repair(self, candidate: CandidateTask, verdict: Verdict, environment: Environment, rng: random.Random) -> CandidateTask | None:
+        """The candidate with another request for the same solution, in one call; None where the option `repair` is off."""
+        from .rewording import reword
+
+        if not self.options.repair or self.options.queries != "teacher" or self._client is None:
+            return None
+        return reword(self._client, candidate, verdict, environment)
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
         from .evolution import Evolution

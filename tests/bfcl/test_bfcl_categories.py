@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from coevolve import Task
+from coevolve import Outcome, RolloutGroup, Task, Trajectory
 from coevolve.environments.bfcl.decode import Call
-from coevolve.environments.bfcl.environment import Bfcl
+from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.environments.bfcl.episode import BfclEpisode
 from coevolve.environments.bfcl.release import CATEGORIES, DEFAULT, RELEASES
 from coevolve.environments.bfcl.simulated_apis import SimulatedApis
@@ -85,7 +85,9 @@ def test_every_ground_truth_passes_in_both_releases_and_what_does_not_is_listed(
 def test_provenance_names_what_results_depend_on(make: Make) -> None:
     plain, other = make().provenance(), make(mode="fc", doc_style="official", strict=True, category="all", positional="drop").provenance()
     assert plain["release"] == "2026.3.23" and plain["scorer"]
-    assert {key for key in plain if plain[key] != other[key]} == {"mode", "doc_style", "strict", "category", "positional"}
+    assert {key for key in plain if plain[key] != other[key]} == {"mode", "doc_style", "strict", "category", "positional", "tasks"}
+    assert (plain["tasks"], other["tasks"]) == ({"train": 100, "dev": 20, "test": 80}, {"train": 400, "dev": 80, "test": 320})
+    assert make(split_seed=7).provenance()["split_seed"] == 7 != plain["split_seed"]
     json.dumps(plain)
 
 
@@ -209,7 +211,7 @@ def test_function_calls_in_qwens_format(make: Make) -> None:
         assert [message["role"] for message in episode.messages] == ["user"]
         assert episode.tools is not None and episode.tools[0]["function"]["parameters"]["type"] == "object"
         call = '<tool_call>\n{"name": "cd", "arguments": {"folder": "document"}}\n</tool_call>'
-        seen = episode.step(f"<think>First <tool_call>\n{{}}\n</tool_call></think>\n\nI go there.\n{call}\n{call}")
+        seen = episode.step(f"<think>First <tool_call>\nls\n</tool_call></think>\n\nI go there.\n{call}\n{call}")
         assert [step.error is None for step in seen.steps] == [True, False]
         assert [message["name"] for message in seen.messages] == ["cd(folder='document')"] * 2
         assert episode.step(call.replace("\n", "")).messages == tuple(task.payload["question"][1])
@@ -227,3 +229,36 @@ def test_composed_tasks_ask_for_something_in_every_turn(make: Make) -> None:
             for text in bfcl.script(made.solution):
                 seen = episode.step(text)
             assert seen.done and episode.score() == 1.0, start.id
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("seed", [0, 1, 7])
+def test_no_initial_state_is_in_two_splits(release: str, seed: int, make: Make) -> None:
+    """As it is written, and as a task's own services load it."""
+    whole = make(release=release, category="all", split_seed=seed)
+    seen: dict[str, set[str]] = {}
+    for split in ("train", "dev", "test"):
+        for task in whole.tasks(split):
+            written = task.payload["initial_config"]
+            loaded = {owner: written[owner] for owner in task.payload["involved_classes"] if written.get(owner)}
+            for state in (written, loaded):
+                seen.setdefault(json.dumps(state, sort_keys=True), set()).add(split)
+    assert len(seen) > 150 and all(len(splits) == 1 for splits in seen.values())
+
+
+def test_a_result_over_several_categories_is_split_by_category(make: Make) -> None:
+    whole = make(category="all")
+
+    def group(task: Task, *scores: float | None) -> RolloutGroup:
+        outcomes = [Outcome.INFRASTRUCTURE_FAULT if score is None else Outcome.COMPLETED for score in scores]
+        made = zip(outcomes, scores, strict=True)
+        return RolloutGroup(task, 0, tuple(Trajectory(task.id, 0, n, (), (), *one) for n, one in enumerate(made)))
+
+    base, late = (next(task for task in whole.tasks("test") if task.payload["category"] == name) for name in ("base", "miss_func"))
+    assert whole.aggregates([group(base, 1.0, 0.0), group(late, 0.0, None)]) == {"success_base": 0.5, "success_miss_func": 0.0}
+    assert whole.aggregates([group(base, 1.0, 0.0), group(late, None)]) == whole.aggregates([group(base, 1.0)]) == {}
+
+
+def test_an_answer_may_be_as_long_as_the_benchmarks_own() -> None:
+    budgets = {category: Bfcl.answer_budget(BfclOptions(category=category)) for category in (*CATEGORIES, "all")}
+    assert budgets == {"base": 1024, "miss_func": 1024, "miss_param": 1024, "long_context": 2048, "all": 2048}

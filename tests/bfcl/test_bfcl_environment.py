@@ -13,7 +13,6 @@ import pytest
 from coevolve import Action, Environment, Outcome, Step, Task, Trajectory, UserError
 from coevolve.environments.bfcl.apis import Apis
 from coevolve.environments.bfcl.assets import SOURCES
-from coevolve.environments.bfcl.compose import wish
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.environments.bfcl.release import CLASSES, DEFAULT, RELEASES
 from coevolve.testing import check_environment
@@ -106,12 +105,6 @@ def test_listed_values_hold_for_the_solutions(bfcl: Bfcl) -> None:
     assert outside == []
 
 
-def test_wishes_are_requests(bfcl: Bfcl) -> None:
-    assert wish(bfcl.apis, Action("check_tire_pressure")) == "check the tire pressure of the vehicle"
-    assert wish(bfcl.apis, Action("pressBrakePedal", {"pedalPosition": 1.0})).startswith("press the brake pedal")
-    assert wish(bfcl.apis, Action("wc", {"file_name": "a", "mode": "w"})).endswith(", with file_name 'a' and mode 'w'")
-
-
 def test_patterns_name_function_and_outcome_once(bfcl: Bfcl) -> None:
     task = bfcl.tasks("all")[0]
     with bfcl.open(task) as episode:
@@ -131,24 +124,36 @@ def test_a_script_ends_every_turn(bfcl: Bfcl) -> None:
 
 
 def test_a_prefix_keeps_the_users_words_and_added_calls_get_some(bfcl: Bfcl) -> None:
-    start = bfcl.tasks("all")[0]
-    prefix = tuple(action for action in start.solution if action.turn == 0)
-    added = Action("touch", {"file_name": "notes.txt"})
-    made = bfcl.compose(start, steps(bfcl, start, (*prefix, attrs.evolve(added, turn=1))), "new")
+    start = next(task for task in bfcl.tasks("train") if task.payload["involved_classes"] == ["TradingBot"])
+    prefix = tuple(action for action in start.solution if action.turn == start.solution[0].turn)
+    added = Action("fund_account", {"amount": 2500.0}, prefix[0].turn + 1)
+    made = bfcl.compose(start, steps(bfcl, start, (*prefix, added)), "new")
     assert made is not None and made.id == "new"
     assert made.payload["question"][0] == start.payload["question"][0]
-    assert made.query.split("\n\n")[1] == (
-        "Please also: create a new file of any extension in the current directory, with file_name 'notes.txt'."
-    )
-    assert [action.turn for action in made.solution] == [0, 0, 0, 1]
+    last = made.query.split("\n\n")[-1]
+    assert "$2,500" in last and "fund_account" not in last and "amount" not in last
+    assert [action.turn for action in made.solution] == [*([0] * len(prefix)), 1]
     assert set(made.payload) == set(start.payload)
-    assert made.payload["ground_truth"][1] == ["touch(file_name='notes.txt')"]
+    assert made.payload["ground_truth"][1] == ["fund_account(amount=2500.0)"]
     assert score(bfcl, made, made.solution) == 1.0
     assert score(bfcl, made, start.solution) == 0.0
     assert score(bfcl, made, made.solution[:-1]) == 0.0
-    assert bfcl.keys(made).family == bfcl.keys(start).family == "scenario:0"
+    assert bfcl.keys(made).family == bfcl.keys(start).family
     assert made.origin.parents == (start.id,)
     json.dumps(dict(made.payload), allow_nan=False)
+
+
+def test_added_calls_are_divided_by_their_turns_and_refer_to_results(bfcl: Bfcl) -> None:
+    start = next(task for task in bfcl.tasks("train") if task.id == "multi_turn_base_118")
+    look = Action("get_stock_info", {"symbol": "AAPL"}, 0)
+    buy = Action("place_order", {"order_type": "Buy", "symbol": "AAPL", "price": 227.16, "amount": 20}, 0)
+    show = Action("get_order_details", {"order_id": 12446}, 1)
+    made = bfcl.compose(start, steps(bfcl, start, (look, buy, show)), "two")
+    assert made is not None and [action.turn for action in made.solution] == [0, 0, 1]
+    first, second = made.query.split("\n\n")
+    assert "20" in first and "AAPL" in first and "227.16" not in first, "the price is there to be found out"
+    assert "that order" in second and "12446" not in second
+    assert score(bfcl, made, made.solution) == 1.0
 
 
 def test_composing_works_from_every_train_task(bfcl: Bfcl) -> None:
@@ -182,6 +187,8 @@ def test_what_cannot_be_composed(bfcl: Bfcl) -> None:
     assert bfcl.compose(start, many, "many") is None
     assert bfcl.compose(start, [Step(Action("fly"), "")], "unknown") is None
     assert bfcl.compose(start, [Step(Action("ls"), "")], "mute", "  ") is None
+    odd = Action("place_order", {"order_type": "Short", "symbol": "AAPL", "price": 1.0, "amount": 1})
+    assert bfcl.compose(start, [Step(odd, "")], "no words for that value") is None
 
 
 def test_keys_are_the_same_for_the_same_and_differ_for_the_different(bfcl: Bfcl) -> None:
@@ -195,7 +202,6 @@ def test_keys_are_the_same_for_the_same_and_differ_for_the_different(bfcl: Bfcl)
 
 def test_keys_and_results_do_not_depend_on_the_hash_seed(bfcl: Bfcl) -> None:
     program = """
-from coevolve.environments.bfcl.compose import wish
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 bfcl = Bfcl(BfclOptions())
 task = next(task for task in bfcl.tasks("all") if "TravelAPI" in task.payload["involved_classes"])

@@ -1,6 +1,7 @@
 """The protocol and the score."""
 
 import threading
+from collections.abc import Callable
 
 import attrs
 import pytest
@@ -143,6 +144,19 @@ def test_state_tells_states_apart(bfcl: Bfcl) -> None:
     assert len(set(states.values())) == 4
 
 
+def test_a_cache_of_prices_is_not_part_of_the_state(bfcl: Bfcl) -> None:
+    """No later call can see which prices were asked for, so a wrong date that costs the same is not another state."""
+    task = next(task for task in bfcl.tasks("all") if "TravelAPI" in task.payload["involved_classes"])
+    ask = "[get_flight_cost(travel_from='SFO', travel_to='LAX', travel_date='{date}', travel_class='economy')]"
+    states = set()
+    for date in ("2026-12-10", "2026-12-01", "2026-12-10x"):
+        episode = bfcl.open(task)
+        before = episode.state()
+        assert episode.step(ask.format(date=date)).steps[0].error is None
+        states |= {before, episode.state()}
+    assert len(states) == 1
+
+
 def test_episodes_in_threads_do_not_disturb_each_other(bfcl: Bfcl) -> None:
     tasks = bfcl.tasks("all")[::8]
     scores: dict[int, list[float]] = {}
@@ -165,3 +179,38 @@ def test_a_task_of_another_release_or_class_is_named(bfcl: Bfcl) -> None:
         bfcl.open(attrs.evolve(task, payload={**task.payload, "release": "1.0"}))
     with pytest.raises(UserError, match="did you mean 'MathAPI'"):
         bfcl.open(attrs.evolve(task, payload={**task.payload, "involved_classes": ["MatAPI"]}))
+
+
+WRITTEN = {
+    '{"name": 5, "arguments": {}}': 0.0,
+    '{"name": null, "arguments": {}}': 0.0,
+    '{"function": "ls", "name": "ls", "arguments": {}}': 0.0,
+    '{"arguments": {}}': 1.0,
+    '{"name": "ls"}': 1.0,
+    "[1]": 1.0,
+    '"ls"': 1.0,
+}
+"""JSON that the official handler cannot write into its next prompt, where the whole entry then fails; and the score of an episode whose
+last answer it is: 0 where the calls are executed, because an answer follows, 1 where it ends the last turn."""
+
+
+@pytest.mark.parametrize("part", WRITTEN)
+def test_a_call_that_cannot_be_written_into_the_next_prompt_fails_the_entry(part: str, make: Callable[..., Bfcl]) -> None:
+    bfcl = make(mode="fc")
+    task = bfcl.tasks("all")[0]
+    answer = f"<tool_call>\n{part}\n</tool_call>"
+    for thought in ("", "<think>\n{}\n</think>\n"):
+        text = thought.format(answer) + "Done." if thought else answer
+        with bfcl.open(task) as episode:
+            seen = episode.step(text)
+            assert seen.done and "cannot" not in str(seen.fault) and "a text as name" in str(seen.fault)
+            assert (episode.score(), episode.official_score()) == (0.0, 0.0)
+    solution = bfcl.script(task.solution)
+    with bfcl.open(task) as episode:  # where it ends the last turn, nothing follows that could raise: the entry is scored as it stands
+        for text in solution[:-1]:
+            episode.step(text)
+        seen = episode.step(answer)
+        assert seen.done and episode.score() == WRITTEN[part]
+    early = make(mode="fc", release="2025.7.17")  # which writes no calls into its prompts
+    with early.open(early.tasks("all")[0]) as episode:
+        assert not episode.step(answer).done

@@ -29,7 +29,7 @@ def test_every_command_and_option_has_a_help_text() -> None:
     root.only = ["coevolve.*"]
     root.list_commands(typer.Context(root))
     found = commands(root, "coevolve")
-    assert len(found) == 17
+    assert len(found) == 18
     for name, command in found:
         assert getattr(command, "help", None), name
         assert [p.name for p in getattr(command, "params", ()) if not getattr(p, "help", None)] == [], name

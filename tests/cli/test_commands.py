@@ -52,13 +52,22 @@ def test_run_resume_show_eval(call: Call, here: Path, capfd: Read) -> None:
 
 def test_operators_with_a_solve_check(call: Call, here: Path, capfd: Read) -> None:
     """What the policy cannot solve in two tries is refused and counted; what it can, joins the pool."""
-    chosen = ("--set", "synthesizer.name=operators", "--set", 'validators.names=["execution","solvable"]')
-    weak = ("--set", "validators.solvable.attempts=2", "--set", "policy.weak=-9", "--set", "tasks_per_evolution=6")
+    chosen = ("--set", "synthesizer.name=operators", "--set", 'validators.names=["execution","blind_solve"]')
+    weak = (
+        "--set",
+        "validators.blind_solve.attempts=2",
+        "--set",
+        "validators.blind_solve.needed=1",
+        "--set",
+        "policy.weak=-9",
+        "--set",
+        "tasks_per_evolution=6",
+    )
     ends = []
     for run in ("one", "two"):
         assert call("run", "--config", "fast.toml", *chosen, *weak, "--out", run) == 0
         summary = json.loads(Path(run, "summary.json").read_text())
-        assert summary["rejected"]["not_solvable"] > 0 and summary["pool"]["operators"] > 0
+        assert summary["rejected"]["misunderstood"] > 0 and summary["pool"]["operators"] > 0
         ends.append((summary["rejected"], summary["pool"], summary["held_out"]))
     assert ends[0] == ends[1]
 

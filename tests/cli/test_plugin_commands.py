@@ -14,7 +14,7 @@ from coevolve.testing import registered
 
 Call = Callable[..., int]
 Read = pytest.CaptureFixture[str]
-CORE = ["run", "plan", "resume", "eval", "show", "why", "plugins", "options", "recipes", "config", "env"]
+CORE = ["run", "plan", "resume", "eval", "show", "why", "judge", "plugins", "options", "recipes", "config", "env"]
 
 COMMANDS = """
 import typer

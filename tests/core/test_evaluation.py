@@ -180,7 +180,7 @@ def test_a_result_names_what_it_was_got_with(runs: Any) -> None:
     )
     told = json.loads(first.to_json())
     assert told["policy"] == "tabular" and told["scorer"].startswith("stockroom of ")
-    assert told["sampling"] == {"temperature": 0.0, "max_new_tokens": 48, "seeds": [0]}
+    assert told["sampling"] == {"temperature": 0.0, "max_new_tokens": 256, "seeds": [0]}
     assert len(told["prompts"]) == 12 and first.prompts == same.prompts != other.prompts
     text = text_of(first.render)
     assert all(word in text for word in ("engine tabular", "temperature 0.0", "seeds 0", f"prompts {first.prompts}", "scorer stockroom"))

@@ -57,7 +57,7 @@ def test_counts_follow_the_settings(registry: Registry) -> None:
     found = made(registry, "desk", "synthesizer.name=none", "evaluation.every=0", "evaluation.final_tasks=0")
     assert line(found, "evolutions: none") and "evaluations: 3,200" in line(found, "environment episodes")
     assert line(made(registry, "desk", "steps=20"), "evolutions").startswith("evolutions: 1,")
-    tried = made(registry, "desk", 'validators.names=["execution","solvable"]', "validators.solvable.attempts=3")
+    tried = made(registry, "desk", 'validators.names=["execution","blind_solve"]', "validators.blind_solve.attempts=3")
     assert line(tried, "attempts by a policy") == "attempts by a policy at candidates: at most 1,920"
 
 
@@ -66,7 +66,7 @@ def test_a_benchmark_without_its_data_is_planned_too(registry: Registry) -> None
     found = made(registry, "paper-bfcl-qwen3-4b")
     assert line(found, "environment bfcl") == "environment bfcl: no data"
     assert line(found, "environment episodes").endswith("(evaluations: all tasks of the split each time)")
-    assert line(found, "initial tasks") == "initial tasks: 100"
+    assert line(found, "initial tasks") == "initial tasks: 100, made in the worlds of 100"
 
 
 def test_the_plan_command(registry: Registry, capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,7 +163,7 @@ def test_bad_settings_are_found_without_a_model(registry: Registry) -> None:
     with pytest.raises(UserError, match=r"no split 'trian'"):
         made(registry, "desk", "train_split=trian")
     with pytest.raises(UserError, match=r"unknown policy 'nobody'"):
-        made(registry, "desk", 'validators.names=["solvable"]', "validators.solvable.policy=nobody")
+        made(registry, "desk", 'validators.names=["blind_solve"]', "validators.blind_solve.policy=nobody")
     with pytest.raises(UserError, match="schedule"):
         made(registry, "desk", "trainer.schedule=zigzag")
 

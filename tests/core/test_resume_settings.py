@@ -21,7 +21,9 @@ def groups(folder: Path) -> int:
     return int(found)
 
 
-@pytest.mark.parametrize("setting", ["seed=1", "initial_tasks=7", "train_split=test", "evaluation.split=train", "environment.name=desk"])
+@pytest.mark.parametrize(
+    "setting", ["seed=1", "initial_tasks=7", "initial_synthetic=7", "train_split=test", "evaluation.split=train", "environment.name=desk"]
+)
 def test_what_holds_for_a_whole_run_is_refused(runs: Any, folder: Path, setting: str) -> None:
     runs.run(folder, "steps=2")
     before = (folder / "config.toml").read_text(), groups(folder)

@@ -101,3 +101,18 @@ def test_every_task_of_a_real_run_has_a_story(runs: Any, tmp_path: Path) -> None
     assert len(ids) > 20
     for task in ids:
         assert "origin: " in told(tmp_path / "run", task)
+
+
+def test_attempts_by_the_teacher_belong_to_the_story(tmp_path: Path) -> None:
+    store = Store(tmp_path / "run.sqlite", create=True)
+    task = make_task("made-1", query="Send it.", solution=[Action("send")])
+    task = attrs.evolve(task, origin=Origin("teacher", 2))
+    store.add_pool(0, TaskPool(()), [])
+    store.add_teacher_call(TeacherCall("2/attempt/made-1", 2, "attempt", "big", {"messages": []}, "{}", None, 300, 30, 0.75, 2.0))
+    store.add_verdict(
+        2, CandidateTask(task), Verdict(False, "misunderstood", "0 of 2 attempts solved it. Turn 1: wanted send(); made nothing.")
+    )
+    store.close()
+    text = "\n".join(why(tmp_path, "made-1"))
+    assert "2/attempt/made-1: attempt by big, 300 + 30 tokens" in text
+    assert "refused, misunderstood: 0 of 2 attempts solved it. Turn 1: wanted send(); made nothing." in text

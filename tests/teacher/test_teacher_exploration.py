@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from attrs import define, field
+from attrs import define, evolve, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -107,6 +107,15 @@ def test_explorations_start_at_random_where_no_signal_is_used() -> None:
         assert [one.number for one in drawn] == [1, 2, 3, 4] and all(one.signal is None for one in drawn)
         assert len({one.task.id for one in drawn}) == 4
         assert drawn == assignments(feedback, chosen, random.Random(1)) != assignments(feedback, chosen, random.Random(2))
+
+
+def test_before_the_first_iteration_each_wanted_task_has_an_exploration() -> None:
+    tasks = WORLD.tasks("train")[:12]
+    first = make_feedback(tasks, iteration=0, wanted=10)
+    for feedback, count in ((first, 10), (evolve(first, wanted=2), 4), (evolve(first, wanted=99), 12)):
+        drawn = assignments(feedback, TeacherOptions(explorations=4), random.Random(1))
+        assert len({one.task.id for one in drawn}) == len(drawn) == count
+    assert len(assignments(evolve(first, iteration=1), TeacherOptions(explorations=4), random.Random(1))) == 4
 
 
 def test_a_failed_call_is_recorded_reported_and_undone() -> None:

@@ -81,7 +81,7 @@ def test_addresses_on_this_machine(url: str, local: bool) -> None:
 
 def test_the_estimate_counts_requests_tokens_and_cost() -> None:
     options = TeacherOptions(
-        explorations=2, rounds=1, steps=3, reasks=1, context_chars=6000, max_tokens=100, input_price=1.0, output_price=10.0
+        explorations=2, rounds=1, steps=3, reasks=1, context_chars=6000, max_tokens=100, input_price=1.0, output_price=10.0, repair=False
     )
     text = estimate(options, 3)
     assert text.startswith(

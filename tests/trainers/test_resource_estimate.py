@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from coevolve import PlannedRun, UserError
 from coevolve.core.cli.plan import plan
 from coevolve.core.registry import Registry, load_plugins
-from coevolve.core.settings.config import load_config
+from coevolve.core.settings.config import load_config, recipes
 from coevolve.plugins.policies.models import config_file
 from coevolve.plugins.trainers.grpo import resource_estimate
 from coevolve.plugins.trainers.grpo.gpu_memory import BFLOAT16, Memory, Workload, estimate
@@ -20,6 +20,7 @@ from coevolve.plugins.trainers.grpo.model_shapes import Shape, shape_of
 from coevolve.plugins.trainers.grpo.resource_estimate import Machine, machine, workload
 from coevolve.plugins.trainers.grpo.step_cost import step
 
+QWEN = "Qwen/Qwen3-4B-Instruct-2507"
 HERE = Machine("no GPU, main memory", 25 * 10**9)
 
 
@@ -44,13 +45,23 @@ def unopened(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bfcl, "tasks", lambda self, split: pytest.fail("it was opened"))
 
 
+WHOLE = (
+    "policy.name=transformers",
+    'policy.dtype="bfloat16"',
+    "policy.max_context=16384",
+    "trainer.micro_batch=4",
+    "max_concurrent_rollouts=0",
+)
+"""All rollouts at once, sampled from the live model: what no GPU holds."""
+
+
 def made(registry: Registry, recipe: str, *sets: str, processes: int = 8) -> list[str]:
     return plan(load_config(registry, recipe, sets=sets), registry, processes)
 
 
-def gpus(registry: Registry, recipe: str, processes: int = 8) -> list[str]:
+def gpus(registry: Registry, recipe: str, *sets: str, processes: int = 8) -> list[str]:
     """The lines on what holds the run."""
-    return [text for text in made(registry, recipe, processes=processes) if text.startswith(("one GPU", "each of"))]
+    return [text for text in made(registry, recipe, *sets, processes=processes) if text.startswith(("one GPU", "each of"))]
 
 
 def memory_of(registry: Registry, recipe: str, *sets: str, here: Machine = HERE) -> Memory:
@@ -69,16 +80,19 @@ def line(found: list[str], begin: str) -> str:
 
 @pytest.mark.usefixtures("unopened")
 @pytest.mark.parametrize(
-    ("recipe", "weights", "cache"),
+    ("recipe", "model", "weights", "cache"),
     [
-        ("paper-bfcl-qwen2.5-7b", 30.5, 240.5),
-        ("paper-bfcl-qwen3-4b", 16.1, 618.5),
-        ("paper-bfcl-qwen3-30b-a3b", 122.1, 412.3),
+        ("paper-bfcl-qwen2.5-7b", "Qwen/Qwen2.5-7B-Instruct", 30.5, 240.5),
+        ("paper-bfcl-qwen3-4b", "Qwen/Qwen3-4B-Instruct-2507", 16.1, 618.5),
+        ("paper-bfcl-qwen3-30b-a3b", "Qwen/Qwen3-30B-A3B-Instruct-2507", 122.1, 412.3),
     ],
 )
-def test_the_memory_of_the_papers_runs(recipe: str, weights: float, cache: float, registry: Registry, here: list[Machine]) -> None:
-    found = made(registry, recipe)
-    memory = memory_of(registry, recipe)
+def test_the_memory_of_the_papers_models(
+    recipe: str, model: str, weights: float, cache: float, registry: Registry, here: list[Machine]
+) -> None:
+    whole = (*WHOLE, f"policy.model={model}")
+    found = made(registry, recipe, *whole)
+    memory = memory_of(registry, recipe, *whole)
     assert (memory.rows, memory.context) == (256, 16_384)
     assert round(memory.weights / 1e9, 1) == round(memory.gradients / 1e9, 1) == round(memory.reference / 1e9, 1) == weights
     assert memory.optimiser == 2 * memory.weights
@@ -88,13 +102,13 @@ def test_the_memory_of_the_papers_runs(recipe: str, weights: float, cache: float
     assert "an estimate" in line(found, "memory") and "fills the context" in line(found, "needed at once")
     assert line(found, "this machine").endswith("25.0 GB: not enough: it is less than that")
     here[0] = Machine("a large one", 2 * 10**12)
-    assert "it may be enough" in line(made(registry, recipe), "this machine: a large one, 2000.0 GB")
+    assert "it may be enough" in line(made(registry, recipe, *whole), "this machine: a large one, 2000.0 GB")
 
 
 @pytest.mark.usefixtures("unopened")
 def test_what_the_memory_depends_on(registry: Registry, here: list[Machine]) -> None:
     def memory(*sets: str) -> Any:
-        return memory_of(registry, "paper-bfcl-qwen3-4b", *sets, here=here[0])
+        return memory_of(registry, "paper-bfcl-qwen3-4b", *WHOLE, f"policy.model={QWEN}", *sets, here=here[0])
 
     plain = memory()
     assert memory("trainer.beta=0").reference == 0
@@ -122,19 +136,50 @@ def test_what_the_memory_depends_on(registry: Registry, here: list[Machine]) -> 
 def test_which_gpus_hold_a_run(registry: Registry, here: list[Machine]) -> None:
     small = gpus(registry, "desk")
     assert all("RTX 4090 (24 GB)" in text for text in small)
-    large = gpus(registry, "paper-bfcl-qwen3-4b")
+    large = gpus(registry, "paper-bfcl-qwen3-4b", *WHOLE, f"policy.model={QWEN}")
     assert large[0].startswith("one GPU, as set") and large[0].endswith("none of 24, 40, 48, 80, 141 GB")
     (lora,) = [text for text in large if text.startswith("one GPU, with these and lora_rank=16")]
     assert "H100 (80 GB)" in lora and "RTX 4090" not in lora
-    assert len(large) == 4 + 7 and all(text.startswith("each of 8 GPUs") for text in large[4:])
+    assert len(large) == 4 + 8 and all(text.startswith("each of 8 GPUs") for text in large[4:])
 
 
 @pytest.mark.usefixtures("unopened")
 def test_what_holds_weights_that_no_gpu_holds_alone(registry: Registry, here: list[Machine]) -> None:
     found = gpus(registry, "paper-bfcl-qwen3-30b-a3b", processes=16)
     split = [text for text in found if text.startswith("each of 16 GPUs, weights sharded")]
-    assert len(split) == 3 and "none" not in "".join(split)
+    assert len(split) == 4 and "none" not in "".join(split)
     assert all("none" in text for text in found if "GPUs, as set" in text or "GPUs, with micro_batch" in text)
+
+
+@pytest.mark.usefixtures("unopened")
+@pytest.mark.parametrize(
+    ("model", "on", "gpu"),
+    [
+        ("qwen3-4b", "one GPU, as set", "H200 (141 GB)"),
+        ("qwen2.5-7b", "each of 8 GPUs, weights sharded, as set", "H100 (80 GB)"),
+        ("qwen3-30b-a3b", "each of 8 GPUs, weights sharded, as set", "H200 (141 GB)"),
+    ],
+)
+@pytest.mark.parametrize("benchmark", ["bfcl", "appworld"])
+def test_a_papers_recipe_fits_the_gpu_that_it_names(
+    benchmark: str, model: str, on: str, gpu: str, registry: Registry, here: list[Machine]
+) -> None:
+    recipe = f"paper-{benchmark}-{model}"
+    assert gpu in line(gpus(registry, recipe), on)
+    count, name = ("one", gpu) if on.startswith("one") else ("8", gpu)
+    assert f"on {count} {name}" in recipes()[recipe]
+
+
+@pytest.mark.usefixtures("unopened")
+def test_an_engine_of_its_own_keeps_its_weights_and_cache_during_the_update(registry: Registry, here: list[Machine]) -> None:
+    live = memory_of(registry, "paper-bfcl-qwen3-4b", *WHOLE, f"policy.model={QWEN}", "trainer.micro_batch=1", "max_concurrent_rollouts=64")
+    own = memory_of(registry, "paper-bfcl-qwen3-4b")
+    assert (live.engine, own.cache, own.prefill) == (0, 0, 0)
+    assert own.engine == own.weights // 2 + 20 * 10**9
+    assert own.update == live.update + own.engine and own.sampling == own.kept + own.drawing
+    found = made(registry, "paper-bfcl-qwen3-4b")
+    assert "samples in one process" in line(found, "several GPUs") and "key-value cache" not in line(found, "memory")
+    assert not [text for text in found if text.startswith("each of")]
 
 
 def test_what_splitting_the_weights_divides() -> None:

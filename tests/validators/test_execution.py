@@ -312,6 +312,15 @@ def test_the_index_follows_a_pool_that_shrinks_or_changes() -> None:
     assert not execution.validate(again, ROOM, TaskPool((other, TASK)), ()).accepted
 
 
+def test_the_same_words_in_another_world_are_another_task() -> None:
+    """ "How many staplers are there?" has another answer where there are others; held-out texts are refused in any world."""
+    other = next(task for task in ROOM.tasks("train") if task.query != TASK.query and ROOM.open(task).state() != ROOM.open(TASK).state())
+    known = attrs.evolve(other, query=TASK.query)
+    assert reason(TASK, [known]) == "accepted"
+    assert reason(TASK, [attrs.evolve(TASK, id="again")]) == Reason.DUPLICATE_TEXT
+    assert reason(TASK, (), [known]) == Reason.HELD_OUT_TEXT
+
+
 def test_every_reason_of_a_validator_has_a_test() -> None:
     """Reasons from UNREADABLE on come from a teacher's replies."""
     text = "".join(file.read_text() for file in Path(__file__).parent.glob("test_*.py"))

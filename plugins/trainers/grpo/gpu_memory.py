@@ -1,6 +1,6 @@
 """What training holds in memory, from a model's shape and the settings: the estimate behind `coevolve plan`.
 
-    kept     = weights + optimiser + reference
+    kept     = weights + optimiser + reference + engine
     sampling = kept + copy + cache + max(prefill, drawing)
     update   = kept + max(max(gradients, activations) + max(head, backward) + gathered, gradients + step)
 
@@ -14,6 +14,9 @@ the context because each layer keeps the mask of its rows as numbers. The backwa
 
 Weights that are split over p processes (FSDP2, ZeRO-3) divide weights, gradients, optimiser, reference and step by p. While sampling each
 process then has a whole copy of the weights, and in the update two layers and the head of them, one layer's gradients among these.
+
+An engine of its own (vLLM) has a copy of the weights and a cache of a fixed size, which it keeps during the update; then nothing else is
+needed to sample.
 
 With gradient checkpointing a layer keeps h, and one layer at a time all of it. Mixtures of experts count the experts that a token visits.
 """
@@ -58,6 +61,8 @@ class Workload:
     cpu: bool = True
     split: int = 1
     """Processes over which the weights are sharded; 1: whole in each."""
+    engine_cache: int = 0
+    """Bytes of an engine's own cache of keys and values; 0: the trained model itself is sampled from."""
 
     @property
     def micro_rows(self) -> int:
@@ -88,10 +93,12 @@ class Memory:
     """The whole weights, to sample with, where the trained ones are sharded."""
     gathered: int = 0
     """Whole weights of the layers that a pass is in, and their gradients, where the weights are sharded."""
+    engine: int = 0
+    """Weights and cache of an engine of its own, at all times."""
 
     @property
     def kept(self) -> int:
-        return self.weights + self.optimiser + self.reference
+        return self.weights + self.optimiser + self.reference + self.engine
 
     @property
     def sampling(self) -> int:
@@ -131,8 +138,8 @@ def estimate(shape: Shape, work: Workload) -> Memory:
         gradients=trained * FLOAT32 // work.split,
         optimiser=2 * trained * FLOAT32 // work.split,
         reference=n * (size if splits else FLOAT32) // work.split if work.reference and not work.lora_rank else 0,
-        cache=shape.cache(work.at_once, work.context, size),
-        prefill=work.prompts * work.context * (2 * shape.hidden + 3 * shape.intermediate) * size,
+        cache=0 if work.engine_cache else shape.cache(work.at_once, work.context, size),
+        prefill=0 if work.engine_cache else work.prompts * work.context * (2 * shape.hidden + 3 * shape.intermediate) * size,
         drawing=work.at_once * shape.vocabulary * DRAW,
         activations=activations,
         backward=passed * (4 * shape.hidden + 3 * shape.intermediate) * size,
@@ -142,5 +149,6 @@ def estimate(shape: Shape, work: Workload) -> Memory:
         accumulates=work.micro_rows < work.rows,
         step=0 if work.cpu else STEPS_COPIES * trained * FLOAT32 // work.split,
         copy=n * size if splits else 0,
+        engine=n * size + work.engine_cache if work.engine_cache else 0,
         gathered=(2 * layer + vocabulary) * size + min(layer, trained) * FLOAT32 if splits else 0,
     )

@@ -66,6 +66,7 @@ def workload(options: GrpoOptions, plan: PlannedRun, shape: Shape, here: Machine
         checkpointing=options.gradient_checkpointing,
         compute=FLOAT32 if model.dtype == "float32" or (model.dtype == "auto" and cpu) else BFLOAT16,
         cpu=cpu,
+        engine_cache=int(model.cache_gb * GB),
     )
 
 
@@ -77,9 +78,10 @@ def _memory_lines(options: GrpoOptions, plan: PlannedRun, shape: Shape | None, h
         return
     work = workload(options, plan, shape, here)
     memory = estimate(shape, work)
-    parts = ("weights", "gradients", "optimiser", "reference", "activations", "head")
+    parts = ("weights", "gradients", "optimiser", "reference", "activations", "head", "engine")
     named = ", ".join(f"{name} {_gb(size)}" for name in parts if (size := getattr(memory, name)))
-    yield f"memory, an estimate in GB: {named}, key-value cache {_gb(memory.cache)} ({memory.rows} rows x {memory.context:,} tokens)"
+    cache = f", key-value cache {_gb(memory.cache)} ({memory.rows} rows x {memory.context:,} tokens)" if memory.cache else ""
+    yield f"memory, an estimate in GB: {named}{cache}"
     yield (
         f"needed at once: about {_gb(memory.needed)} GB (sampling {_gb(memory.sampling)}, update {_gb(memory.update)}), "
         "when every conversation fills the context"
@@ -92,7 +94,10 @@ def _memory_lines(options: GrpoOptions, plan: PlannedRun, shape: Shape | None, h
 def _gpu_lines(options: GrpoOptions, plan: PlannedRun, shape: Shape) -> Iterator[str]:
     """What holds the run as it is, with other settings of the trainer, and shared by more processes, whole or split."""
     gpu = Machine("a GPU", 0)
-    for count in sorted({1, plan.processes}):
+    own = bool(plan.policy.model_settings.cache_gb)
+    if own and plan.processes > 1:
+        yield f"several GPUs: policy {plan.policy.name!r} samples in one process; choose policy.name=transformers for more"
+    for count in (1,) if own else sorted({1, plan.processes}):
         work = workload(options, plan, shape, gpu, count)
         small = attrs.evolve(work, micro_batch=1, checkpointing=True, at_once=min(work.at_once, 16), prompts=min(work.prompts, 2))
         lora = attrs.evolve(small, lora_rank=work.lora_rank or 16)
@@ -105,6 +110,7 @@ def _gpu_lines(options: GrpoOptions, plan: PlannedRun, shape: Shape) -> Iterator
         if count > 1:
             split = attrs.evolve(small, split=count, at_once=min(work.at_once, 4), prompts=1)
             ways |= {
+                "weights sharded, as set": attrs.evolve(work, split=count),
                 "weights sharded, with micro_batch=1, gradient_checkpointing=true, max_concurrent_rollouts=4": split,
                 "weights sharded, with these and beta=0": attrs.evolve(split, reference=False),
                 f"weights sharded, with these and lora_rank={lora.lora_rank}": attrs.evolve(split, lora_rank=lora.lora_rank),

@@ -1,0 +1,131 @@
+"""Goals around the car's climate control, the weather outside, and notes on its display."""
+
+from .registry import goal
+from .scene import Scene
+from .vehicle import CAR
+
+_NOTES = (
+    "Oil change due at 52,000 miles",
+    "Rental car: return by Sunday noon",
+    "Left rear light replaced in May",
+    "Parking ticket is in the glove box",
+    "Check coolant before the next trip",
+)
+
+
+@goal(CAR, topic="climate")
+def set_climate(scene: Scene) -> str:
+    scene.need(not scene.things.get("outside"))
+    car = scene.service(CAR)
+    mode = scene.pick(("cool", "heat"))
+    degrees = scene.pick(range(18, 22) if mode == "cool" else range(21, 25))
+    fan = scene.pick((20, 30, 40, 60, 70, 80))
+    scene.need(degrees != car.acTemperature)
+    scene.call("adjustClimateControl", temperature=degrees, fanSpeed=fan, mode=mode)
+    what = "cooled down" if mode == "cool" else "heated"
+    scene.leave_out(f"I'd like the car {what}, please.", f"Make it {degrees} °C, with the fan at {fan} percent.")
+    if mode == "cool":
+        return scene.say(
+            f"It's stuffy in the car. Set the climate control to cool, {degrees} °C, with the fan at {fan} percent.",
+            f"The car has been in the sun all day. Could you cool the cabin to {degrees} degrees Celsius with the fan at {fan}%?",
+        )
+    return scene.say(
+        f"My hands are freezing. Put the heating on at {degrees} °C and the fan at {fan} percent.",
+        f"Could you heat the cabin to {degrees} degrees Celsius, with a fan speed of {fan}%? The baby is on board.",
+    )
+
+
+@goal(CAR, topic="climate")
+def set_temperature(scene: Scene) -> str:
+    degrees = scene.pick(degrees for degrees in (19, 20, 21, 22, 23) if degrees != scene.service(CAR).acTemperature)
+    scene.call("adjustClimateControl", temperature=degrees)
+    return scene.say(
+        f"Set the car to {degrees} °C on auto with the fan at 50 percent, please.",
+        f"I like it at {degrees} degrees Celsius. Put the climate control on auto with the fan at 50 percent.",
+    )
+
+
+@goal(CAR, topic="climate")
+def set_fahrenheit(scene: Scene) -> str:
+    degrees, fan = scene.pick((66, 68, 70, 72, 74)), scene.pick((30, 40, 60, 75))
+    scene.call("adjustClimateControl", temperature=degrees, unit="fahrenheit", fanSpeed=fan, mode="auto")
+    return scene.say(
+        f"Set the climate control to {degrees} degrees Fahrenheit on auto, with the fan at {fan} percent.",
+        f"My passengers are American and asked for {degrees} °F. Use automatic mode and a fan speed of {fan}%, please.",
+    )
+
+
+@goal(CAR, topic="climate")
+def defrost(scene: Scene) -> str:
+    scene.need(not scene.things.get("outside"))
+    degrees = scene.pick((23, 24, 25, 26))
+    scene.call("adjustClimateControl", temperature=degrees, fanSpeed=100, mode="defrost")
+    return scene.say(
+        f"The windshield is iced over. Run the defroster at {degrees} °C with the fan on full.",
+        f"I can't see a thing through the fogged-up windshield. Switch to defrost at {degrees} degrees Celsius, fan at 100 percent.",
+    )
+
+
+@goal(CAR, topic="outside")
+def outside(scene: Scene) -> str:
+    value = scene.call("get_outside_temperature_from_google")["outsideTemperature"]
+    scene.keep("outside", value=value)
+    return scene.say(
+        "Do I need a coat? Tell me what the temperature is outside right now.",
+        "How warm is it outside at the moment? You can ask Google.",
+        "Before I take the convertible out: what does Google say about the outside temperature?",
+    )
+
+
+@goal(CAR, needs=("outside",), topic="climate")
+def climate_for_that_weather(scene: Scene) -> str:
+    scene.need(scene.just("outside", "outside_in_fahrenheit"))
+    value = scene.last("outside")["value"]
+    fan = scene.pick((30, 40, 60))
+    scene.need(value < 14 or value > 23)
+    if value < 14:
+        degrees = scene.pick((21, 22, 23))
+        scene.call("adjustClimateControl", temperature=degrees, fanSpeed=fan, mode="heat")
+        return scene.say(
+            f"I'd rather have it warm inside, then. Heat the car to {degrees} °C with the fan at {fan} percent.",
+            f"Then turn the heating on: {degrees} degrees Celsius, fan at {fan}%.",
+        )
+    degrees = scene.pick((19, 20, 21))
+    scene.call("adjustClimateControl", temperature=degrees, fanSpeed=fan, mode="cool")
+    return scene.say(
+        f"I'd like it cooler than that inside. Cool the car to {degrees} °C with the fan at {fan} percent.",
+        f"In that case, switch on the cooling: {degrees} degrees Celsius, fan at {fan}%.",
+    )
+
+
+@goal(CAR, topic="climate")
+def climate_by_weather(scene: Scene) -> str:
+    scene.need(not scene.called("get_outside_temperature_from_google"))
+    value = scene.call("get_outside_temperature_from_google")["outsideTemperature"]
+    limit, fan = scene.pick((12, 15, 18)), scene.pick((30, 40, 60))
+    scene.need(abs(value - limit) > 1)
+    mode, degrees = ("heat", 22) if value < limit else ("cool", 20)
+    scene.call("adjustClimateControl", temperature=degrees, fanSpeed=fan, mode=mode)
+    return scene.say(
+        f"Check the temperature outside. If it's below {limit} °C, heat the car to 22 °C, otherwise cool it to 20 °C, and run the fan "
+        f"at {fan} percent "
+        "either way.",
+        f"I want the cabin to be pleasant. Below {limit} °C outside, please heat it to 22 °C; if it's warmer than that, cool it to 20 °C. "
+        f"Fan at {fan}%.",
+    )
+
+
+@goal(CAR, topic="note")
+def note_on_display(scene: Scene) -> str:
+    first, second = scene.rng.sample(_NOTES, 2)
+    if scene.chance(0.4):
+        scene.call("display_log", messages=[first, second])
+        return scene.say(
+            f"I'm handing the car to my brother. Show these two messages on its log display, in this order: '{first}' and '{second}'."
+        )
+    scene.call("display_log", messages=[first])
+    scene.leave_out("I'd like to leave a message on the car's log display.", f"It should say '{first}'.")
+    return scene.say(
+        f"Please show the message '{first}' on the car's log display so that I don't forget.",
+        f'My wife drives next. Display "{first}" in the car\'s log for her, please.',
+    )

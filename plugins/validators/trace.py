@@ -1,0 +1,58 @@
+"""Carry out a solution and keep what the user says in each turn, and which calls are made in it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from coevolve import Action, Environment, Step, Task, perform
+
+
+@frozen
+class TracedCall:
+    """A call, and the user turn in which it is made, counted from 0 in the order in which the user speaks."""
+
+    step: Step
+    turn: int
+    index: int | None
+    """Position of the solution's action that made the call; None for calls inside of a block of code."""
+
+    @property
+    def action(self) -> Action:
+        return self.step.action
+
+
+@frozen
+class Trace:
+    """A solution as it was carried out: the user's text of each turn, and the calls in order."""
+
+    turns: tuple[str, ...]
+    calls: tuple[TracedCall, ...]
+
+    def said(self, turn: int) -> str:
+        """All that the user has said up to and including this turn."""
+        return "\n".join(self.turns[: turn + 1])
+
+
+def traced(environment: Environment, task: Task, limit: int) -> Trace:
+    """Carry out at most `limit` completions of the solution in a fresh episode; raises what the environment raises.
+
+    Where a block of code made calls, these stand for the block.
+    """
+    calls: list[TracedCall] = []
+    own = -1
+    with environment.open(task) as episode:
+        turns = [_said(episode.messages)]
+        for seen in perform(episode, environment.script(task.solution)[:limit]):
+            for place, step in enumerate(seen.steps):
+                own += not step.inner
+                is_block = not step.inner and any(later.inner for later in seen.steps[place + 1 : place + 2])
+                if not is_block:
+                    calls.append(TracedCall(step, len(turns) - 1, None if step.inner else own))
+            if text := _said(seen.messages):
+                turns.append(text)
+    return Trace(tuple(turns), tuple(calls))
+
+
+def _said(messages: Iterable[Mapping[str, Any]]) -> str:
+    return "\n".join(str(message.get("content", "")) for message in messages if message.get("role") == "user")

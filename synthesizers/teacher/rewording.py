@@ -1,0 +1,85 @@
+"""Ask the teacher once for another request, where a validator refused the wording of a candidate and not its solution."""
+
+import asyncio
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import attrs
+
+from coevolve import CandidateTask, Environment, Message, Task, Verdict, play
+
+from . import rendering
+from .faults import TeacherFault
+from .parsing import read_requests
+from .prompts import RULES
+from .schemas import requests
+from .teacher_client import TeacherClient
+
+LIMIT = 200
+"""Most completions of one replay of a solution."""
+
+_SYSTEM = """You word requests for an agent that works with tools. You answer with one JSON object and nothing else."""
+
+_REWORD = """A user is to say this to the agent:
+{query}
+
+It must lead the agent to these calls, and to no others:
+{solution}
+
+{problem}
+
+Write what the user says anew, in {count}. The calls stay as they are. {rules}
+Answer with one JSON object of this shape:
+{{"requests": [{shape}]}}"""
+
+_PROBLEMS = {
+    "misunderstood": "Another reader, who saw only the user's words and the tools, did something else:\n{detail}",
+    "ambiguous": "The words allow another reading:\n{detail}",
+    "ungrounded": "The agent cannot know a value:\n{detail}",
+    "leaked": "The words say what the agent should find out by itself:\n{detail}",
+    "tool_named": "The words are not a user's:\n{detail}",
+}
+
+
+def reword(client: TeacherClient, candidate: CandidateTask, verdict: Verdict, environment: Environment) -> CandidateTask | None:
+    """The candidate with the teacher's new request; None where the teacher gives none, or the environment makes no such task."""
+    task = candidate.task
+    turns = [list(group) for _, group in groupby(task.solution, key=lambda action: action.turn)]
+    key = f"{task.origin.iteration}/repair/{task.id}"
+    texts = asyncio.run(_asked(client, key, task, _messages(task, verdict, len(turns)), len(turns)))
+    if not texts or "\n\n".join(texts) == task.query:
+        return None
+    made = play(environment, task, environment.script(task.solution)[:LIMIT])
+    task_id = f"{task.id}-repaired"
+    composed = environment.compose(task, made.steps, task_id, "\n\n".join(texts))
+    if composed is None or environment.script(composed.solution) != environment.script(task.solution):
+        return None
+    origin = attrs.evolve(task.origin, detail={**task.origin.detail, "repaired": f"{task.id}: {verdict.reason}"})
+    new = attrs.evolve(composed, id=task_id, intent=task.intent, origin=origin)
+    return attrs.evolve(candidate, task=new, calls=(*candidate.calls, key))
+
+
+async def _asked(client: TeacherClient, key: str, task: Task, messages: Sequence[Message], count: int) -> list[str] | None:
+    try:
+        reply = await client.ask(key, task.origin.iteration, "repair", messages, requests(count))
+    except TeacherFault:
+        return None
+    finally:
+        await client.aclose()
+    return read_requests(reply, count)
+
+
+def _messages(task: Task, verdict: Verdict, count: int) -> list[dict[str, Any]]:
+    lines = []
+    for number, (_, actions) in enumerate(groupby(task.solution, key=lambda action: action.turn), 1):
+        lines += [f"Turn {number}:"] * (count > 1) + [rendering.call(action.name, action.arguments) for action in actions]
+    text = _REWORD.format(
+        query=rendering.cut(task.query, 6_000),
+        solution=rendering.cut("\n".join(lines), 6_000),
+        problem=_PROBLEMS.get(verdict.reason, "{detail}").format(detail=rendering.cut(verdict.detail, 2_000)),
+        count="one text" if count == 1 else f"{count} texts, one for each turn",
+        rules=RULES,
+        shape=", ".join(['"what the user says"'] * min(count, 2)),
+    )
+    return [{"role": "system", "content": _SYSTEM}, {"role": "user", "content": text}]

@@ -1,0 +1,116 @@
+import json
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import attrs
+import pytest
+from shop import Shop, shop_task
+
+from coevolve import REPAIRABLE, CandidateTask, Environment, HasReader, Message, Origin, Reason, Repairs, Task, Verdict
+from coevolve.synthesizers.teacher import Teacher, TeacherOptions
+from coevolve.synthesizers.teacher.faults import TeacherFault
+from coevolve.synthesizers.teacher.offered_tools import offered_tools
+from coevolve.synthesizers.teacher.rewording import reword
+
+SHOP = cast(Environment, Shop())
+FOUND: tuple[str, dict[str, Any]] = ("list_lamps", {})
+BOUGHT: tuple[str, dict[str, Any]] = ("buy_item", {"item_id": "LX72", "amount": 2})
+TASK = attrs.evolve(
+    shop_task(("Show me the lamps.", [FOUND]), ("Buy two of one of them.", [BOUGHT])), origin=Origin("teacher", 4, None, ("seed",))
+)
+CANDIDATE = CandidateTask(TASK, calls=("4/abstract/1",))
+VERDICT = Verdict(False, Reason.AMBIGUOUS, "buy_item could as well take 'LX71'")
+
+
+class Answers:
+    """A teacher's client that gives one reply and keeps what it was asked."""
+
+    def __init__(self, reply: str | Exception) -> None:
+        self.reply, self.asked, self.closed = reply, list[Any](), 0
+
+    async def ask(
+        self,
+        key: str,
+        iteration: int,
+        purpose: str,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
+    ) -> str:
+        self.asked.append((key, iteration, purpose, messages[-1]["content"], schema))
+        if isinstance(self.reply, Exception):
+            raise self.reply
+        return self.reply
+
+    async def aclose(self) -> None:
+        self.closed += 1
+
+
+def test_the_teacher_words_the_same_solution_anew() -> None:
+    client: Any = Answers(json.dumps({"requests": ["Which lamps are there?", "Buy two of\n\nthe floor lamp."]}))
+    made = reword(client, CANDIDATE, VERDICT, SHOP)
+    assert made is not None and made.task.solution == TASK.solution
+    assert made.task.query == "Which lamps are there?\n\nBuy two of\nthe floor lamp.", "an empty line would begin another turn"
+    assert (made.task.id, made.calls) == ("shop-task-repaired", ("4/abstract/1", "4/repair/shop-task"))
+    assert made.task.origin.detail["repaired"] == "shop-task: ambiguous" and made.task.origin.parents == ("seed",)
+    ((key, iteration, purpose, text, schema),) = client.asked
+    assert (key, iteration, purpose, client.closed) == ("4/repair/shop-task", 4, "repair", 1)
+    assert "buy_item could as well take 'LX71'" in text and '"item_id": "LX72"' in text and "2 texts" in text
+    assert schema["properties"]["requests"]["minItems"] == 2
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "no idea",
+        '{"requests": ["only one"]}',
+        '{"requests": ["one", ""]}',
+        '{"requests": []}',
+        json.dumps({"requests": TASK.query.split("\n\n")}),
+        TeacherFault("it is down"),
+    ],
+)
+def test_without_another_request_there_is_no_candidate(reply: Any) -> None:
+    client: Any = Answers(reply)
+    assert reword(client, CANDIDATE, VERDICT, SHOP) is None and client.closed == 1
+
+
+def test_a_teacher_that_is_told_not_to_repairs_nothing() -> None:
+    teacher = Teacher(TeacherOptions(repair=False))
+    assert isinstance(teacher, Repairs) and teacher.repair(CANDIDATE, VERDICT, SHOP, random.Random(0)) is None
+    assert Reason.MISUNDERSTOOD in REPAIRABLE and Reason.UNASKED not in REPAIRABLE, "another wording cannot mend a solution"
+
+
+def test_the_teacher_reads_with_its_own_model_and_endpoint() -> None:
+    teacher = Teacher(TeacherOptions(model="big", base_url="http://127.0.0.1:9/v1", api_key_env="", concurrency=2))
+    assert isinstance(teacher, HasReader)
+    name, settings = teacher.reader()
+    assert (
+        name == "openai" and settings["model"] == "big" and settings["base_url"] == "http://127.0.0.1:9/v1" and settings["concurrency"] == 2
+    )
+    assert "explorations" not in settings, "only what an endpoint has"
+    assert Teacher(TeacherOptions(provider="policy")).reader() == ("", {})
+
+
+class Described(Shop):
+    """A shop whose first message describes some of its tools."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def open(self, task: Task) -> Any:
+        episode = super().open(task)
+        episode.messages = ({"role": "system", "content": self.text}, *episode.messages[1:])
+        return episode
+
+
+def test_only_tools_that_the_task_has_are_offered() -> None:
+    tools = {tool.name: tool for tool in SHOP.describe().tools}
+    garage = {name: attrs.evolve(tool, name=f"car_{name}", group="garage") for name, tool in tools.items()}
+    known = tools | {tool.name: tool for tool in garage.values()}
+    described = cast(Environment, Described("Tools: " + ", ".join(f"{name}()" for name in tools)))
+    assert list(offered_tools(described, TASK, known)) == list(tools)
+    silent = cast(Environment, Described("Look the tools up; list_lamps is one of them."))
+    assert list(offered_tools(silent, TASK, known)) == list(known), "an agent that looks tools up has them all"
+    assert list(offered_tools(described, attrs.evolve(TASK, solution=()), known)) == list(known)

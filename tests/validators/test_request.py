@@ -1,0 +1,126 @@
+from typing import Any, cast
+
+import pytest
+from shop import Shop, shop_task
+
+from coevolve import Action, CandidateTask, Environment, Reason, Task, TaskPool, Tool, Verdict
+from coevolve.plugins.validators.request import Request, RequestOptions
+from coevolve.plugins.validators.tool_words import tool_words
+
+SHOP = cast(Environment, Shop())
+LIST: tuple[str, dict[str, Any]] = ("list_lamps", {})
+
+
+def buy(item: str = "LX72", amount: int = 2) -> tuple[str, dict[str, Any]]:
+    return "buy_item", {"item_id": item, "amount": amount}
+
+
+def judge(task: Task, pool: Any = (), **options: Any) -> Verdict:
+    return Request(RequestOptions(**options)).validate(CandidateTask(task), SHOP, TaskPool(tuple(pool)), ())
+
+
+def one(text: str, *calls: tuple[str, dict[str, Any]]) -> Verdict:
+    return judge(shop_task((text, calls)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Which lamps do you have? I'd like two of the floor lamp.",
+        "Show me your lamps and get me a pair of the most expensive one.",
+        "Look through the lamps and buy two of the one that stands on the floor.",
+    ],
+)
+def test_a_request_that_says_what_is_needed_is_accepted(text: str) -> None:
+    assert one(text, LIST, buy()).accepted
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("Call list_lamps and buy two of the floor lamp.", "the tool list_lamps"),
+        ("Show the lamps, then buy the floor lamp with amount=2.", "amount="),
+        ("Show the lamps and set item_id to the floor lamp's, two of them.", "the argument item_id"),
+        ("Put an item of the shop into the basket: two of the floor lamp from the lamps.", "quotes the document of buy_item"),
+        ("Show the lamps, buy two of the floor lamp, and sort(order) them.", "the tool sort"),
+    ],
+)
+def test_words_of_tools_are_refused(text: str, what: str) -> None:
+    verdict = one(text, LIST, buy())
+    assert verdict.reason == Reason.TOOL_NAMED and what in verdict.detail
+
+
+def test_tool_names_that_are_words_and_values_that_look_like_names_are_no_tool_words() -> None:
+    tools = [
+        Tool("sort", "Sort a file.", {"properties": {"file_name": {}}}),
+        Tool("echo", "Write.", {"properties": {"content": {}}}),
+        Tool("ls", "List.", {"properties": {}}),
+    ]
+    actions = [Action("echo", {"content": "file_name"})]
+    assert tool_words("Sort my notes and find the echo of the past; write file_name into it.", tools, actions) is None
+    assert tool_words("Write file_name down.", tools, [Action("sort", {})]) == "it names the argument file_name"
+    assert tool_words("Run the `sort` command.", tools, []) == "it names the tool sort"
+    assert tool_words("What does ls say?", tools, []) == "it names the tool ls"
+    assert tool_words("The tools of else, falls and calls.", tools, []) is None
+
+
+def test_a_value_from_nowhere_is_refused() -> None:
+    assert one("Which lamps do you have? I'd like some of the floor lamp.", LIST, buy(amount=7)).reason == Reason.UNGROUNDED
+    assert one("Which lamps do you have? I'd like seven of the floor lamp.", LIST, buy(amount=7)).accepted
+
+
+def test_a_value_that_the_solution_finds_out_must_not_be_said() -> None:
+    verdict = one("Look through the lamps and buy two of LX72, the floor lamp.", LIST, buy())
+    assert verdict.reason == Reason.LEAKED and "'LX72' is said, which list_lamps finds out for buy_item" in verdict.detail
+    assert one("Buy two of LX72, please.", buy()).accepted, "no call finds it out"
+
+
+def test_a_call_that_nobody_asked_for_is_refused() -> None:
+    verdict = one("Which lamps do you have? I'd like two of the floor lamp.", LIST, ("gift_cards", {}), buy())
+    assert verdict.reason == Reason.UNASKED and "gift_cards, call 2 of 3" in verdict.detail
+    assert one("Which lamps and gift cards do you have? I'd like two of the floor lamp.", LIST, ("gift_cards", {}), buy()).accepted
+    assert one("Which lamps do you have and how much money is left? Two floor lamps then.", LIST, ("get_balance", {}), buy()).accepted
+    assert one("Which of them are there?", ("gift_cards", {})).accepted, "the only call of a turn is what it asks for"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Which lamps do you have? Buy two of one of them.",
+        "Show me the lamps and buy the nice one twice.",
+        "Show your lamps. Get two of it.",
+    ],
+)
+def test_another_reading_that_the_scorer_refuses_is_found_by_execution(text: str) -> None:
+    verdict = one(text, LIST, buy())
+    assert verdict.reason == Reason.AMBIGUOUS and "'LX71' for 'LX72'" in verdict.detail
+
+
+def test_a_name_in_a_list_must_be_singled_out_in_its_own_turn() -> None:
+    cards: tuple[str, list[tuple[str, dict[str, Any]]]] = ("Which gift cards are there?", [("gift_cards", {})])
+    wrap: list[tuple[str, dict[str, Any]]] = [("wrap", {"card": "Wedding"})]
+    assert judge(shop_task(cards, ("Wrap it with one of them.", wrap))).reason == Reason.AMBIGUOUS
+    assert judge(shop_task(cards, ("It's for a wedding, wrap it with the right one.", wrap))).accepted
+    assert judge(shop_task(cards, ("Wrap it with the second one.", wrap))).accepted
+
+
+def test_each_check_can_be_switched_off() -> None:
+    cases = {"ambiguity": "Show me the lamps and buy the nice one twice.", "linter": "Call list_lamps, buy two floor lamps."}
+    for option, text in cases.items():
+        task = shop_task((text, [LIST, buy()]))
+        assert not judge(task).accepted and judge(task, **{option: False}).accepted
+
+
+def test_a_frequent_call_that_solves_the_task_is_a_guess() -> None:
+    task = shop_task(("Please buy two of LX72.", [buy()]))
+    pool = [shop_task(("Two of LX72, and show me the lamps.", [buy(), LIST]), id=f"known-{n}") for n in range(2)]
+    assert judge(task, pool).accepted, "the replay of its own solution is not a guess"
+    padded = shop_task(("What's left of my money? And buy two of LX72.", [buy(), ("sort", {"order": "up"})]))
+    assert judge(padded, pool, unasked=False).accepted
+    loose = Task(task.id, "shop", task.query, "", (*task.solution, Action("gift_cards", {})), task.payload)
+    assert judge(loose, pool, unasked=False).reason == Reason.SOLVED_BY_WRONG
+
+
+def test_an_environment_that_fails_proves_nothing() -> None:
+    broken = Task("x", "shop", "Buy it.", "", (Action("buy_item", {}),), {})
+    assert judge(broken).reason == Reason.ENVIRONMENT_ERROR
