@@ -116,10 +116,8 @@ def _missing(name: str) -> str:
 
 def _ask(clauses: Sequence[str], rng: random.Random) -> str:
     listed = clauses[0] if len(clauses) == 1 else f"{', '.join(clauses[:-1])}, and then {clauses[-1]}"
-    forms = ("Please {}.", "{}, please.", "Could you {}?", "I would like you to {}.", "{}.", "Can you {} for me?")
-    if listed.startswith("I "):
-        forms = ("{}.",)
-    elif listed[-1:] in "\"'" or len(clauses) > 1:
+    forms: tuple[str, ...] = ("Please {}.", "{}, please.", "Could you {}?", "I would like you to {}.", "{}.", "Can you {} for me?")
+    if listed[-1:] in "\"'" or len(clauses) > 1:
         forms = ("Please {}.", "Could you {}?", "{}.")
     text = rng.choice(forms).format(listed)
     return text[:1].upper() + text[1:]

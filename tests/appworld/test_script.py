@@ -113,6 +113,7 @@ def test_only_this_process_can_ask_for_a_reference_solution() -> None:
 def test_which_calls_can_change_something() -> None:
     assert [name for name in DOCUMENTS if CALLS.changes(name) and not name.endswith(".login")] == [
         "shop.buy",
+        "shop.rate",
         "phone.call",
         "supervisor.complete_task",
     ]

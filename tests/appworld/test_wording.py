@@ -32,20 +32,21 @@ def document(name: str, method: str, *parameters: dict[str, Any]) -> dict[str, A
     return {"method": method, "parameters": list(parameters), "description": "Set the loudness of the player to a level."}
 
 
+_LISTED: tuple[tuple[Any, ...], ...] = (
+    ("spotify.show_song_library", "GET"),
+    ("spotify.show_song", "GET", "song_id"),
+    ("spotify.like_song", "POST", "song_id"),
+    ("spotify.set_volume", "POST", "volume"),
+    ("spotify.delete_account", "DELETE"),
+    ("spotify.update_account_name", "PATCH", parameter("first_name", required=False)),
+    ("spotify.create_playlist", "POST", "title", parameter("is_public", False, False)),
+    ("phone.search_contacts", "GET"),
+    ("phone.send_text_message", "POST", "phone_number", "message"),
+    ("venmo.create_transaction", "POST", "receiver_email", "amount", parameter("description", "", False)),
+)
 DOCUMENTS = {
     name: document(name, method, *(one if isinstance(one, dict) else parameter(one) for one in parameters))
-    for name, method, *parameters in (
-        ("spotify.show_song_library", "GET"),
-        ("spotify.show_song", "GET", "song_id"),
-        ("spotify.like_song", "POST", "song_id"),
-        ("spotify.set_volume", "POST", "volume"),
-        ("spotify.delete_account", "DELETE"),
-        ("spotify.update_account_name", "PATCH", parameter("first_name", required=False)),
-        ("spotify.create_playlist", "POST", "title", parameter("is_public", False, False)),
-        ("phone.search_contacts", "GET"),
-        ("phone.send_text_message", "POST", "phone_number", "message"),
-        ("venmo.create_transaction", "POST", "receiver_email", "amount", parameter("description", "", False)),
-    )
+    for name, method, *parameters in _LISTED
 }
 
 

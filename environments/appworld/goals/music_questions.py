@@ -64,11 +64,14 @@ def songs_of_an_artist_on_a_playlist(scene: Scene) -> Wish:
     playlist = scene.pick(music.playlists(scene, 2))
     songs, title = music.songs_on(scene, playlist), playlist["title"]
     artist = scene.pick(music.artists(songs))
+    count = len(music.by(songs, artist))
     query = scene.say(
         f"How many songs by {artist} do I have on my Spotify playlist {title}?",
-        f"I think there is too much {artist} on my {title} playlist on Spotify. How many of the songs are theirs?",
+        f"I think there is too much {artist} on my {title} playlist on Spotify. How many of the songs are theirs?"
+        if count > 1
+        else f"How many of the songs on my {title} playlist on Spotify are by {artist}?",
     )
-    return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), done(len(music.by(songs, artist)))])
+    return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), done(count)])
 
 
 @goal(_PLAYLISTS, _SONG)
@@ -155,7 +158,9 @@ def genre_of_the_library(scene: Scene) -> Wish:
     genre, count = scene.pick(ranked)
     query = scene.say(
         f"How many songs in my Spotify song library are {genre}?",
-        f"I have been collecting {genre} for a while. How many songs of that genre are in my Spotify library by now?",
+        f"I have been collecting {genre} for a while. How many songs of that genre are in my Spotify library by now?"
+        if count > 1
+        else f"How much {genre} is in my Spotify song library? Tell me the number of songs.",
     )
     return Wish(query, [*music.find_library(scene), *music.look_at(songs), done(count)])
 

@@ -7,7 +7,8 @@ _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 
 
 def money(amount: float) -> str:
-    """
+    """Dollars, with cents only where there are some.
+
     >>> money(18.5), money(40.0), money(1250)
     ('$18.50', '$40', '$1,250')
     """
@@ -15,7 +16,8 @@ def money(amount: float) -> str:
 
 
 def listed(names: Iterable[str], word: str = "and") -> str:
-    """
+    """Names with commas and a word before the last one.
+
     >>> listed(["tent"]), listed(["tent", "stove"]), listed(["a", "b", "c"])
     ('tent', 'tent and stove', 'a, b and c')
     """
@@ -24,7 +26,8 @@ def listed(names: Iterable[str], word: str = "and") -> str:
 
 
 def number(count: int) -> str:
-    """
+    """A count, in words up to twelve.
+
     >>> number(3), number(40)
     ('three', '40')
     """
@@ -41,7 +44,8 @@ def minutes(seconds: int) -> str:
 
 
 def day(value: date | datetime | str) -> str:
-    """
+    """A day of this year.
+
     >>> day("2023-05-04T10:00:00")
     'May 4'
     """
@@ -50,7 +54,8 @@ def day(value: date | datetime | str) -> str:
 
 
 def clock(value: str | time) -> str:
-    """
+    """A time of day on a clock with twelve hours.
+
     >>> clock("07:40"), clock("21:30"), clock("18:00"), clock("00:05")
     ('7:40 am', '9:30 pm', '6 pm', '12:05 am')
     """

@@ -16,7 +16,7 @@ WISHES: Mapping[str, tuple[str, ...]] = {
     ),
     "delete_alarm": (
         "delete {alarm_id}",
-        "I do not need {alarm_id} any more, so delete it",
+        "get rid of {alarm_id}",
     ),
     "delete_contact": (
         "delete {contact_id} from my contacts",
