@@ -68,7 +68,9 @@ class Bench:
         """Tasks that must be admitted."""
         for person in PEOPLE:
             yield self.compose(person, "volume", calls(("spotify.set_volume", {"volume": person + 6})))
-            yield self.compose(person, "follow", calls(("spotify.follow_artist", {"artist_id": person + 1})))
+            yield self.compose(
+                person, "follow", calls(("spotify.search_artists", {}), ("spotify.follow_artist", {"artist_id": person + 1}))
+            )
             yield self.compose(
                 person, "note", calls(("simple_note.create_note", {"title": f"Plan {person}", "content": f"Step {person}: begin."}))
             )
@@ -81,9 +83,12 @@ class Bench:
                 ),
                 f"Say 'Thank you!' in a comment below my oldest or newest payment, number {4 * person}.",
             )
-            yield self.compose(person, "alarm", calls(("phone.delete_alarm", {"alarm_id": 2 * person})))
-            yield self.compose(person, "priority", calls(("todoist.update_task", {"task_id": 5 * person, "priority": "high"})))
-            yield self.compose(person, "song", calls(("spotify.show_song", {"song_id": 3 * person})))
+            yield self.compose(person, "alarm", calls(("phone.show_alarms", {}), ("phone.delete_alarm", {"alarm_id": 2 * person})))
+            projects = [("todoist.show_projects", {}), ("todoist.show_tasks", {"project_id": 2 * person})]
+            yield self.compose(person, "priority", calls(*projects, ("todoist.update_task", {"task_id": 5 * person, "priority": "high"})))
+            yield self.compose(
+                person, "song", calls(("spotify.search_songs", {"page_limit": 20}), ("spotify.show_song", {"song_id": 3 * person}))
+            )
             yield self.compose(
                 person,
                 "balance",

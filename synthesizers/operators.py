@@ -39,14 +39,16 @@ from .links import SolvedTask, Survey, link_uses
 from .variants import OPERATORS, TaskTurns, VariantBuilder, Variants, VariantTurn, numbered, task_turns
 
 ALL = (*OPERATORS, "other_kind")
+GOAL_OPERATORS = ("explore", "other_kind")
 
 
 @frozen
 class OperatorsOptions:
     """Options of the operators."""
 
-    operators: tuple[str, ...] = field(default=ALL, validator=[validators.min_len(1), validators.deep_iterable(validators.in_(ALL))])
-    """Names of the operators, drawn with equal probability (all by default; variants.py describes them)."""
+    operators: tuple[str, ...] = field(default=(), validator=validators.deep_iterable(validators.in_(ALL)))
+    """Names of the operators, drawn with equal probability (variants.py describes them). Empty: "explore" and "other_kind" where the
+    environment offers goals, else all but "other_kind". The others repeat the pool's own sentences, with their flaws."""
     signalled: float = field(default=0.5, validator=[validators.ge(0.0), validators.le(1.0)])
     """Share of the tries whose parent is drawn from the signalled tasks, by strength. The others draw from the whole pool, for breadth."""
     longest: int = field(default=3, validator=validators.ge(1))
@@ -112,8 +114,9 @@ class _VariantSearch:
         self.seen = {task.query for task in self.feedback.pool}
 
     def run(self) -> Iterator[CandidateTask]:
-        kinds = offers_goals(self.environment) and isinstance(self.environment, HasVariants)
-        operators = [name for name in self.options.operators if kinds or name != "other_kind"]
+        goals = offers_goals(self.environment)
+        chosen = self.options.operators or (GOAL_OPERATORS if goals else tuple(OPERATORS))
+        operators = [name for name in chosen if name != "other_kind" or (goals and isinstance(self.environment, HasVariants))]
         while operators:
             operator = self.rng.choice(operators)
             parent, signal = self._parent()
@@ -145,7 +148,9 @@ class _VariantSearch:
         if task is None or task[0].query in self.seen:
             return None
         parents = (parent.solved.task.id, *([other.solved.task.id] if other else []))
-        return self._candidate(task[0], task[1], signal, parents, operator)
+        known = parent.solved.task.origin.detail.get("goal")
+        detail = {"goal": " + ".join([*([known] if known else []), *builder.goals])} if builder.goals else {}
+        return self._candidate(task[0], task[1], signal, parents, operator, **detail)
 
     def _other_kind(self, parent: TaskTurns, signal: Signal | None) -> CandidateTask | None:
         """A goal in the parent's world, as another kind of task; None when there is none. For environments with goals and variants."""

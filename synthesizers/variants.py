@@ -4,7 +4,8 @@
     suffix     adds new turns after the task's turns
     prefix     adds new turns before them
     recombine  adds turns of another task after some of this task's turns
-    explore    keeps some of the task's first turns, then adds new ones
+    explore    keeps some of the task's first turns, then adds new ones; of a task that was not made of goals it keeps none where there
+               are goals
 
 New turns are goals of the environment (optional.HasGoals) with their words; where it offers none, random calls that it words.
 Turns of the task keep their words. A value that came from an earlier call's result is taken from that call's new result. A variant is
@@ -45,9 +46,10 @@ class VariantTurn:
 
 @define
 class VariantBuilder(Exploration):
-    """An exploration that also records which calls left the world as it was."""
+    """An exploration that also records which calls left the world as it was, and which goals were carried out."""
 
     reads: list[Step] = field(factory=list)
+    goals: list[str] = field(factory=list)
 
     def try_call(self, name: str, arguments: dict[str, Any]) -> Step | None:
         before = self.episode.state()
@@ -172,11 +174,12 @@ class Variants:
         return False
 
     def explore(self, builder: VariantBuilder, parent: TaskTurns, others: Sequence[TaskTurns]) -> list[VariantTurn] | None:
-        kept = self._replay_turns(builder, parent, range(self.rng.randrange(len(parent))))
+        fresh = offers_goals(builder.environment) and "goal" not in parent.solved.task.origin.detail
+        kept = self._replay_turns(builder, parent, range(0 if fresh else self.rng.randrange(len(parent))))
         if kept is None:
             return None
         added: list[VariantTurn] = []
-        for _ in range(self.rng.randint(1, 2)):
+        for _ in range(1 if fresh else self.rng.randint(1, 2)):
             added += self._new_turns(builder, parent, len(kept) + len(added)) or []
         return [*kept, *added] if added else None
 
@@ -278,6 +281,7 @@ class Variants:
                     break
                 made[action.turn].append(step)
             else:
+                builder.goals.append(goal.kind)
                 return [VariantTurn(text, tuple(steps)) for text, steps in zip(texts, made, strict=True)]
             builder.roll_back(checkpoint)
         return None

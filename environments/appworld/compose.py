@@ -4,34 +4,23 @@ A synthesized task's payload holds all that the engine needs: the task that it b
 canonical diff and the answer) that the code led to in a fresh world.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from attrs import frozen
 
 from coevolve import Action, Origin, Step, Task, TaskKeys
 
+from .beginnings import RunsCode, digest, start_of
 from .connection import WorldEnded
 from .engine.canonical import text_of
+from .realizer import question, request
 from .reference import gold_blocks
 from .script import COMPLETE, EXECUTE, REFERENCE, Calls
-from .wording import answer_in, asks, wishes
 
 _OWN = ("supervisor.show_profile", "supervisor.show_account_passwords", "supervisor.show_active_task", COMPLETE)
 """Calls about the user or the end of the task; they are not part of the way to the goal."""
-
-
-class RunsCode(Protocol):
-    """The part of the world pool that is needed here: it executes code from a task's beginning, in a world of its own."""
-
-    root: Path
-    """The data root."""
-
-    def trace(self, task: Task, code: list[str]) -> dict[str, Any]:
-        """See `engine/synthesize.py`: ok, error, completed, status, answer, diff, calls, user."""
 
 
 @frozen
@@ -50,36 +39,12 @@ class Reference:
         return [(name, arguments) for name, arguments, status, _ in self.calls if status == 200 and not _aside(name)]
 
 
-def start_of(task: Task) -> str:
-    """The id of the engine's task that `task` begins as."""
-    return str(task.payload.get("start", task.id))
-
-
-def beginning(root: Path, task: Task) -> str:
-    """A digest of the world that a task begins in: whose it is, when, and what its databases hold beyond the common ones.
-
-    The instruction is not part of it. Raises LookupError when the data has no such task.
-    """
-    folder = root / "data" / "tasks" / start_of(task)
-    try:
-        specs = json.loads((folder / "specs.json").read_text(encoding="utf-8"))
-        changes = [(file.name, _file_digest(file)) for file in sorted((folder / "dbs").glob("*.jsonl")) if file.stem != "supervisor"]
-    except OSError as error:
-        raise LookupError(f"there is no task {start_of(task)!r} in {root}") from error
-    return _digest([specs.get("supervisor") or specs.get("main_user"), specs.get("datetime"), changes])
-
-
-def _file_digest(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
-
-
 def compose(worlds: RunsCode, calls: Calls, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
     """The task that begins as `start` does and is solved by what the steps did.
 
     Steps that do not end with `complete_task` get an ending: a plain one when something was changed; otherwise, without a `query`, the
     task asks for a field of the last lookup. Returns None when the code fails, when the task does not end as a success, when it has
-    neither an effect nor an answer, and when it cannot be worded.
+    neither an effect nor an answer, and when no user would ask for it (realizer.py).
     """
     actions = actions_of(steps, calls)
     if not actions:
@@ -96,7 +61,7 @@ def compose(worlds: RunsCode, calls: Calls, start: Task, steps: Sequence[Step], 
     if found is None or found["status"] != "success" or not (found["diff"] or found["answer"] is not None):
         return None
     reference = Reference(found["diff"], found["answer"], found["calls"], found["user"])
-    text = query if query is not None else _words(reference, calls)
+    text = query if query is not None else _words(worlds, calls, start, actions, reference)
     if text is None or not text.strip():
         return None
     return Task(
@@ -149,27 +114,24 @@ def _ending(found: Mapping[str, Any], calls: Calls, query: str | None) -> Action
         return Action(COMPLETE, {})
     if query is not None:
         return None
-    asked = _last_lookup(found["calls"], calls)
-    answer = answer_in(asked[3]) if asked is not None else None
-    return Action(COMPLETE, {"answer": answer[1]}) if answer is not None else None
+    asked = question(found["calls"], found["user"], calls.documents)
+    return Action(COMPLETE, {"answer": asked.answer}) if asked is not None else None
 
 
-def _words(reference: Reference, calls: Calls) -> str | None:
-    documents = calls.documents
-    changes = [(documents[name], arguments) for name, arguments in reference.done if calls.changes(name)]
-    if reference.answer is None:
-        return wishes(changes)
-    asked = _last_lookup(reference.calls, calls)
-    answer = answer_in(asked[3]) if asked is not None else None
-    if asked is None or answer is None or text_of(answer[1]) != text_of(reference.answer):
-        return None
-    return asks(changes, documents[asked[0]], asked[1], answer[0])
-
-
-def _last_lookup(made: Sequence[Sequence[Any]], calls: Calls) -> Sequence[Any] | None:
-    return next(
-        (c for c in reversed(made) if c[2] == 200 and not _aside(c[0]) and c[0] in calls.documents and not calls.changes(c[0])), None
-    )
+def _words(worlds: RunsCode, calls: Calls, start: Task, actions: Sequence[Action], reference: Reference) -> str | None:
+    """The request for what was done; None where it cannot be worded, or where one of several changes changes nothing in the end."""
+    changing = [place for place, action in enumerate(actions) if calls.changes(action.name) and action.name != COMPLETE]
+    if len(changing) > 1:
+        for place in changing:
+            without = _carry_out(worlds, calls, start, [*actions[:place], *actions[place + 1 :]])
+            if without is not None and text_of(without["diff"]) == text_of(reference.diff):
+                return None
+    made = [call for call in reference.calls if not call[0].endswith((".login", ".logout")) and call[0] != COMPLETE]
+    text = request(made, reference.answer, reference.user, calls.documents)
+    if text is None or reference.answer is None:
+        return text
+    asked = question(made, reference.user, calls.documents)
+    return text if asked is not None and text_of(asked.answer) == text_of(reference.answer) else None
 
 
 def _intent(reference: Reference) -> str:
@@ -194,9 +156,9 @@ def keys_of(worlds: RunsCode, calls: Calls, task: Task) -> TaskKeys:
     reference = Reference(found["diff"], found["answer"], found["calls"], found["user"])
     lookups = [] if reference.diff else sorted(text_of(call[3]) for call in reference.calls if call[2] == 200 and not _aside(call[0]))
     return TaskKeys(
-        actions=_digest([reference.user, [[name, dict(arguments)] for name, arguments in reference.done]]),
-        end_state=_digest([reference.user, reference.diff, comparable_answer(reference.answer), lookups]),
-        family=_digest([sorted({name for name, _ in reference.done}), _shape(reference.diff), reference.answer is None]),
+        actions=digest([reference.user, [[name, dict(arguments)] for name, arguments in reference.done]]),
+        end_state=digest([reference.user, reference.diff, comparable_answer(reference.answer), lookups]),
+        family=digest([sorted({name for name, _ in reference.done}), _shape(reference.diff), reference.answer is None]),
     )
 
 
@@ -237,7 +199,3 @@ def comparable_answer(answer: Any) -> Any:
         return f"{round(float(text), 2):g}"
     except ValueError:
         return text
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(text_of(json.loads(json.dumps(value))).encode()).hexdigest()

@@ -11,13 +11,14 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
-from coevolve import SUCCESS, Action, Description, RolloutGroup, Step, Task, TaskKeys, Trajectory, UserError, did_you_mean
+from coevolve import SUCCESS, Action, Description, Goal, RolloutGroup, Step, Task, TaskKeys, Trajectory, UserError, did_you_mean
 
 from . import doctor as findings
 from . import home
 from .compose import compose, keys_of, trace_of
 from .data_checks import SPLITS, task_ids
 from .episode import AppWorldEpisode
+from .goals import Snapshots, goals_in
 from .held_out import Effect, copied
 from .leaderboard import Roll, leaderboard
 from .reference import OPEN_SPLITS, gold_blocks
@@ -83,6 +84,7 @@ class AppWorld:
         self.options = options
         self._lock = threading.Lock()
         self._worlds: WorldPool | None = None
+        self._snapshots = Snapshots()
 
     @cached_property
     def kind(self) -> str:
@@ -157,6 +159,9 @@ class AppWorld:
 
     def compose(self, start: Task, steps: Sequence[Step], task_id: str, query: str | None = None) -> Task | None:
         return compose(self.worlds, self.calls, start, steps, task_id, query)
+
+    def goals(self, start: Task, seed: int, count: int, after: Sequence[Action] = ()) -> Sequence[Goal]:
+        return goals_in(self._snapshots.of(self.worlds, self.calls, start, after), self.calls.documents, seed, count)
 
     def keys(self, task: Task) -> TaskKeys:
         return keys_of(self.worlds, self.calls, task)

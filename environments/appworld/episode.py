@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 
 from coevolve import Action, InfrastructureFault, Message, Observation, Step, Task
 
-from .compose import beginning
+from .beginnings import beginning
 from .connection import EngineError, WorldEnded
 from .protocol import NO_CODE, code_of, messages, output_message
 from .reference import resolved

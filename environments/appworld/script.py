@@ -86,7 +86,7 @@ class Calls:
         return name in self.documents and self.documents[name]["method"].upper() != "GET"
 
     def _call(self, action: Action) -> str:
-        known = {parameter["name"] for parameter in self.documents[action.name]["parameters"]}
+        known = {parameter["name"]: parameter["required"] for parameter in self.documents[action.name]["parameters"]}
         for name in action.arguments:
             if name not in known or name in TOKENS or not name.isidentifier() or keyword.iskeyword(name):
                 raise ValueError(f"{action.name} has no argument {name!r}")
@@ -94,13 +94,14 @@ class Calls:
         given = [f"{name}={repr(value).replace('`', _BACKTICK)}" for name, value in action.arguments.items()]
         lines = [f"{_CALL}{action.name} {json.dumps(dict(action.arguments)).replace('`', _BACKTICK_JSON)}"]
         for token, owner in zip(TOKENS, (app, "file_system"), strict=True):
-            if token in known:
-                lines.append(self._login(token, owner))
+            if token in known and (owner == app or known[token] or any("file_path" in name for name in action.arguments)):
+                lines.append(self.login(token, owner))
                 given.append(f"{token}={token}")
         call = f"apis.{action.name}({', '.join(given)})"
         return "\n".join([*lines, call if action.name == COMPLETE else f"print({call})"])
 
-    def _login(self, token: str, app: str) -> str:
+    def login(self, token: str, app: str) -> str:
+        """The line of code that logs in to `app` and stores the token under the name `token`."""
         parameters = self.documents[f"{app}.login"]["parameters"]
         by_number = any(p["name"] == "username" and "phone_number" in p["description"] for p in parameters)
         user = f"apis.supervisor.show_profile()[{'phone_number' if by_number else 'email'!r}]"

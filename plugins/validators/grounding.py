@@ -19,7 +19,7 @@ from attrs import define, field
 from coevolve import Action, Environment, Task
 
 from .spoken_forms import dates, numbers, times, years
-from .trace import traced
+from .trace import Trace, traced
 
 _ISO = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2})?)?")
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2})?")
@@ -36,6 +36,8 @@ _RELATIVE = re.compile(
 )
 _PLACES = frozenset({".", "..", "/", "~"})
 """Places that need no source: here, one level up, the root and the home of a file system."""
+_SPOKEN = 3
+"""Fewest letters of an enumerated value that is looked for in a request: "on" occurs by chance."""
 _KNOWN = 60
 """Most numbers among which a computation is looked for."""
 
@@ -144,6 +146,8 @@ def ungrounded_literal(environment: Environment, task: Task, limit: int) -> str 
         description, properties = schemas.get(call.action.name, ("", {}))
         if (missing := _missing(call.action, properties, description, read)) is not None:
             return f"{call.action.name}: {missing} comes from nowhere"
+        if (other := _other_choice(call.action, properties, told, call.turn)) is not None:
+            return f"{call.action.name}: {other}"
         read.add(call.step.observation)
     return None
 
@@ -159,6 +163,21 @@ def _missing(action: Action, properties: Mapping[str, Any], description: str, re
         for literal in literals(value):
             if not (literal in choices or document.contains(literal) or read.states(literal, document.numbers)):
                 return f"{name} {literal!r}"
+    return None
+
+
+def _other_choice(action: Action, properties: Mapping[str, Any], told: Trace, turn: int) -> str | None:
+    """Describe an enumerated value that nobody said, where the turn names another value of the enumeration that no call takes."""
+    taken = [value for call in told.calls if call.turn == turn for value in literals(dict(call.action.arguments))]
+    said, before = SpokenText(), SpokenText()
+    said.ask(told.turns[turn])
+    before.ask(told.said(turn))
+    for name, value in action.arguments.items():
+        choices = properties.get(name, {}).get("enum", ())
+        if isinstance(value, str) and value in choices and not before.contains(value):
+            for other in choices:
+                if isinstance(other, str) and len(other) >= _SPOKEN and other not in taken and said.contains(other):
+                    return f"{name} is {value!r}, and the request says {other!r}"
     return None
 
 

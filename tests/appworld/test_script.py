@@ -13,7 +13,7 @@ from coevolve.environments.appworld.script import Calls, completion, read_refere
 
 
 def document(app: str, api: str, method: str, *names: str, user: str = "email") -> dict[str, Any]:
-    parameters = [{"name": name, "description": f"Your account {user}."} for name in names]
+    parameters = [{"name": n.rstrip("?"), "description": f"Your account {user}.", "required": not n.endswith("?")} for n in names]
     return {"app_name": app, "api_name": api, "method": method, "description": f"{api}.", "parameters": parameters}
 
 
@@ -22,6 +22,7 @@ DOCUMENTS = {
     for d in (
         document("shop", "show", "GET", "item_id"),
         document("shop", "buy", "POST", "item_id", "note", "access_token", "file_system_access_token"),
+        document("shop", "rate", "POST", "item_id", "photo_file_path?", "access_token", "file_system_access_token?"),
         document("shop", "login", "POST", "username", "password"),
         document("file_system", "login", "POST", "username", "password"),
         document("phone", "call", "POST", "number", "access_token"),
@@ -64,6 +65,8 @@ def test_tokens_are_filled_in_where_an_api_asks_for_them() -> None:
     assert "apis.shop.login(username=apis.supervisor.show_profile()['email']" in bought
     assert "access_token=access_token, file_system_access_token=file_system_access_token" in bought
     assert "apis.file_system.login(" in bought
+    assert "apis.file_system.login(" in CALLS.block(Action("shop.rate", {"item_id": 3, "photo_file_path": "/a.png"}))
+    assert "file_system" not in CALLS.block(Action("shop.rate", {"item_id": 3})), "not everybody has files"
     assert "show_profile()['phone_number']" in CALLS.block(Action("phone.call", {"number": "5"}))
 
 
@@ -110,6 +113,7 @@ def test_only_this_process_can_ask_for_a_reference_solution() -> None:
 def test_which_calls_can_change_something() -> None:
     assert [name for name in DOCUMENTS if CALLS.changes(name) and not name.endswith(".login")] == [
         "shop.buy",
+        "shop.rate",
         "phone.call",
         "supervisor.complete_task",
     ]

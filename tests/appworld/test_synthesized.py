@@ -19,8 +19,8 @@ pytestmark = pytest.mark.slow
 
 Named = Sequence[tuple[str, dict[str, Any]]]
 
-LIKE: Named = [("spotify.like_song", {"song_id": 11})]
-LOOK: Named = [("spotify.show_song", {"song_id": 9})]
+LIKE: Named = [("spotify.search_songs", {"query": "Winter Antenna"}), ("spotify.like_song", {"song_id": 11})]
+LOOK: Named = [("spotify.search_songs", {"query": "Nine Umbrellas"}), ("spotify.show_song", {"song_id": 9})]
 PAY: Named = [
     ("phone.search_contacts", {"relationship": "sister"}),
     ("venmo.create_transaction", {"receiver_email": "elena.petrov@gmail.com", "amount": 2.5, "description": "Tea"}),

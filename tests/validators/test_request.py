@@ -69,6 +69,16 @@ def test_a_value_from_nowhere_is_refused() -> None:
     assert one("Which lamps do you have? I'd like seven of the floor lamp.", LIST, buy(amount=7)).accepted
 
 
+def test_an_enumerated_value_must_not_contradict_the_request() -> None:
+    up: tuple[str, dict[str, Any]] = ("sort", {"order": "up"})
+    down: tuple[str, dict[str, Any]] = ("sort", {"order": "down"})
+    buying = "Buy two of LX72 and put the dearest at the top, so going "
+    assert one(f"{buying}down.", buy(), down).accepted
+    assert one("Buy two of LX72 and sort it, the dearest first.", buy(), down).accepted, "nothing is said against it"
+    verdict = one(f"{buying}down.", buy(), up)
+    assert verdict.reason == Reason.UNGROUNDED and "order is 'up', and the request says 'down'" in verdict.detail
+
+
 def test_a_value_that_the_solution_finds_out_must_not_be_said() -> None:
     verdict = one("Look through the lamps and buy two of LX72, the floor lamp.", LIST, buy())
     assert verdict.reason == Reason.LEAKED and "'LX72' is said, which list_lamps finds out for buy_item" in verdict.detail

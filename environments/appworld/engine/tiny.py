@@ -58,6 +58,7 @@ def _base_databases(folder: Path, docs: dict[str, list[dict[str, Any]]]) -> None
     from appworld.collections.models import ModelCollection
     from appworld.common.utils import freeze_time
 
+    from .tiny_history import add_history
     from .tiny_world import EARLIER, populate
 
     folder.mkdir(parents=True)
@@ -66,6 +67,7 @@ def _base_databases(folder: Path, docs: dict[str, list[dict[str, Any]]]) -> None
     try:
         apps = ModelCollection.load(to_db_home_path=str(folder), load_apps=list(get_all_apps()), create_db=True)
         populate(apps)
+        add_history(apps)
         _document(apps.api_docs.ApiDoc, docs)
         rehash(apps)
         apps.vaccum()

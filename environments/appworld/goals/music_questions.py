@@ -1,0 +1,257 @@
+"""Questions about songs, playlists and the player (Spotify)."""
+
+from collections import Counter
+
+from . import listening as music
+from .registry import goal
+from .saying import number
+from .scene import Scene, Unavailable, Wish, call, done
+
+_PLAYLISTS, _LIBRARY, _SONG = "spotify.show_playlist_library", "spotify.show_song_library", "spotify.show_song"
+
+
+@goal(_PLAYLISTS, _SONG)
+def length_of_a_playlist(scene: Scene) -> Wish:
+    playlist = scene.pick(music.playlists(scene, 2))
+    songs, title = music.songs_on(scene, playlist), playlist["title"]
+    query = scene.say(
+        f"I want to time my warm-up to my Spotify playlist {title}. How long is it in total, in seconds?",
+        f"How many seconds of music does my {title} playlist on Spotify hold altogether?",
+        f"What is the total running time of my Spotify playlist {title}? Please give it in seconds, I have to enter it into a timer.",
+    )
+    return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), done(sum(song["duration"] for song in songs))])
+
+
+@goal(_PLAYLISTS, _SONG)
+def age_of_songs_on_a_playlist(scene: Scene) -> Wish:
+    playlist, newest = scene.pick(music.playlists(scene, 2)), scene.pick([True, False])
+    songs, title = music.songs_on(scene, playlist), playlist["title"]
+    found = music.only(songs, music.released, newest)
+    query = scene.say(
+        f"Which song on my Spotify playlist {title} came out most recently? Just the title, please."
+        if newest
+        else f"Which song on my Spotify playlist {title} is the oldest, going by its release date? Just the title, please.",
+        f"I am curious about my {title} playlist on Spotify: what is the title of the {'newest' if newest else 'oldest'} release on it?",
+    )
+    return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), done(found["title"])])
+
+
+@goal(_PLAYLISTS, _SONG)
+def songs_over_a_length(scene: Scene) -> Wish:
+    playlist = scene.pick(music.playlists(scene, 2))
+    songs, title = music.songs_on(scene, playlist), playlist["title"]
+    at, words = music.limit(scene, songs)
+    query = scene.say(
+        f"How many of the songs on my Spotify playlist {title} run longer than {words}?",
+        f"I only have patience for short songs lately. How many tracks on my {title} playlist on Spotify are longer than {words}?",
+    )
+    return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), done(sum(song["duration"] > at for song in songs))])
+
+
+@goal(_PLAYLISTS, _SONG)
+def artists_on_a_playlist(scene: Scene) -> Wish:
+    playlist = scene.pick(music.playlists(scene, 2))
+    songs, title = music.songs_on(scene, playlist), playlist["title"]
+    query = scene.say(
+        f"How many different artists are there on my Spotify playlist {title}?",
+        f"Is my {title} playlist on Spotify as varied as I think? Tell me how many different artists are on it.",
+    )
+    return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), done(len(music.artists(songs)))])
+
+
+@goal(_PLAYLISTS, _SONG)
+def songs_of_an_artist_on_a_playlist(scene: Scene) -> Wish:
+    playlist = scene.pick(music.playlists(scene, 2))
+    songs, title = music.songs_on(scene, playlist), playlist["title"]
+    artist = scene.pick(music.artists(songs))
+    count = len(music.by(songs, artist))
+    query = scene.say(
+        f"How many songs by {artist} do I have on my Spotify playlist {title}?",
+        f"I think there is too much {artist} on my {title} playlist on Spotify. How many of the songs are theirs?"
+        if count > 1
+        else f"How many of the songs on my {title} playlist on Spotify are by {artist}?",
+    )
+    return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), done(count)])
+
+
+@goal(_PLAYLISTS, _SONG)
+def longer_of_two_playlists(scene: Scene) -> Wish:
+    one, other = scene.some(music.playlists(scene, 2), 2, 2)
+    songs = [music.songs_on(scene, playlist) for playlist in (one, other)]
+    lengths = [sum(song["duration"] for song in each) for each in songs]
+    if lengths[0] == lengths[1] or len(songs[0]) + len(songs[1]) > 24:
+        raise Unavailable("neither playlist is longer")
+    query = scene.say(
+        f"I need the playlist that plays longer for a drive: {one['title']} or {other['title']} on Spotify? Answer with its title.",
+        f"Which of my two Spotify playlists has the longer total playing time, {other['title']} or {one['title']}?",
+    )
+    longer = one if lengths[0] > lengths[1] else other
+    return Wish(query, [*music.find_playlists(scene), *(a for each in songs for a in music.look_at(each)), done(longer["title"])])
+
+
+@goal(_PLAYLISTS, "spotify.search_songs")
+def playlist_with_a_song(scene: Scene) -> Wish:
+    playlist = scene.pick(music.playlists(scene, 2))
+    song = scene.pick(music.songs_on(scene, playlist))
+    if sum(song["song_id"] in row["song_ids"] for row in scene.data.rows(_PLAYLISTS)) != 1:
+        raise Unavailable("the song is on several playlists")
+    query = scene.say(
+        f'Which of my Spotify playlists did I put "{song["title"]}" on?',
+        f'I know that "{song["title"]}" is on one of my Spotify playlists. What is that playlist called?',
+    )
+    return Wish(query, [music.find_song(song), *music.find_playlists(scene), done(playlist["title"])])
+
+
+@goal(_PLAYLISTS, _LIBRARY)
+def playlist_songs_outside_the_library(scene: Scene) -> Wish:
+    owned = {song["song_id"] for song in music.library(scene)}
+    playlist = scene.pick(row for row in music.playlists(scene, 2) if set(row["song_ids"]) & owned and set(row["song_ids"]) - owned)
+    query = scene.say(
+        f"How many songs on my Spotify playlist {playlist['title']} are not in my song library yet?",
+        f"I never saved all of my {playlist['title']} playlist to my Spotify song library. How many of its songs are missing there?",
+    )
+    return Wish(query, [*music.find_playlists(scene), *music.find_library(scene), done(len(set(playlist["song_ids"]) - owned))])
+
+
+@goal(_LIBRARY)
+def favourite_artist_of_the_library(scene: Scene) -> Wish:
+    songs = music.library(scene)
+    ranked = Counter(artist["name"] for song in songs for artist in song["artists"]).most_common(2)
+    if len(ranked) < 2 or ranked[0][1] == ranked[1][1]:
+        raise Unavailable("no artist stands out")
+    query = scene.say(
+        "Which artist has the most songs in my Spotify song library?",
+        "I want to see my favorite band live. Going by the number of songs in my Spotify song library, whom do I own the most music of?",
+    )
+    return Wish(query, [*music.find_library(scene), done(ranked[0][0])])
+
+
+@goal(_LIBRARY)
+def length_of_songs_in_the_library(scene: Scene) -> Wish:
+    songs, longest = music.library(scene), scene.pick([True, False])
+    found = music.only(songs, lambda song: song["duration"], longest)
+    word = "longest" if longest else "shortest"
+    query = scene.say(
+        f"What is the {word} song in my whole Spotify song library called?",
+        f"I am looking for the {word} track among the songs that I have saved to my Spotify library. What is its title?",
+    )
+    return Wish(query, [*music.find_library(scene), done(found["title"])])
+
+
+@goal(_LIBRARY)
+def average_song_in_the_library(scene: Scene) -> Wish:
+    songs = music.library(scene)
+    query = scene.say(
+        "How long is a song in my Spotify library on average? In seconds, rounded to the nearest whole number.",
+        "What is the average length of the songs in my Spotify song library, to the nearest second?",
+    )
+    mean = sum(song["duration"] for song in songs) / len(songs)
+    if mean % 1 == 0.5:
+        raise Unavailable("a half is rounded one way or the other")
+    return Wish(query, [*music.find_library(scene), done(round(mean))])
+
+
+@goal(_LIBRARY, _SONG)
+def genre_of_the_library(scene: Scene) -> Wish:
+    songs = music.library(scene)
+    ranked = Counter(song["genre"] for song in songs).most_common()
+    genre, count = scene.pick(ranked)
+    query = scene.say(
+        f"How many songs in my Spotify song library are {genre}?",
+        f"I have been collecting {genre} for a while. How many songs of that genre are in my Spotify library by now?"
+        if count > 1
+        else f"How much {genre} is in my Spotify song library? Tell me the number of songs.",
+    )
+    return Wish(query, [*music.find_library(scene), *music.look_at(songs), done(count)])
+
+
+@goal(_LIBRARY, _SONG)
+def library_songs_since_a_year(scene: Scene) -> Wish:
+    songs = music.library(scene)
+    years = sorted({int(music.released(song)[:4]) for song in songs})
+    year, before = scene.pick(years[1:]), scene.pick([True, False])
+    count = sum((int(music.released(song)[:4]) < year) == before for song in songs)
+    when = f"before {year}" if before else f"in {year} or later"
+    query = scene.say(
+        f"How many of the songs in my Spotify song library were released {when}?",
+        f"Count the songs in my Spotify song library that came out {when}, I wonder how {'old' if before else 'new'} my taste is.",
+    )
+    return Wish(query, [*music.find_library(scene), *music.look_at(songs), done(count)])
+
+
+@goal("spotify.search_artists", "spotify.search_songs")
+def biggest_song_of_an_artist(scene: Scene) -> Wish:
+    artist = scene.pick(row["name"] for row in scene.data.rows("spotify.search_artists"))
+    songs, looked = music.works(scene, artist)
+    found = music.only(songs, lambda song: song["play_count"])
+    query = scene.say(
+        f"A friend raves about {artist}. Which of their songs has been played the most on Spotify?",
+        f"What is the title of {artist}'s most played song on Spotify? I want to start with their biggest hit.",
+    )
+    return Wish(query, [*looked, done(found["title"])])
+
+
+@goal("spotify.search_artists", "spotify.search_songs")
+def year_of_an_artists_release(scene: Scene) -> Wish:
+    artist, latest = scene.pick(row["name"] for row in scene.data.rows("spotify.search_artists")), scene.pick([True, False])
+    songs, looked = music.works(scene, artist)
+    found = music.only(songs, music.released, latest)
+    query = scene.say(
+        f"In which year did {artist} release their {'latest' if latest else 'first'} song, as far as Spotify has them?",
+        f"How {'recent is the newest' if latest else 'old is the oldest'} song by {artist} on Spotify? Tell me the year it came out.",
+    )
+    return Wish(query, [*looked, done(int(music.released(found)[:4]))])
+
+
+@goal("spotify.search_artists", "spotify.search_songs", _LIBRARY)
+def missing_songs_of_an_artist(scene: Scene) -> Wish:
+    owned = music.library(scene)
+    artist = scene.pick(music.artists(owned))
+    songs, looked = music.works(scene, artist)
+    missing = [song for song in songs if song["song_id"] not in {one["song_id"] for one in owned}]
+    if not missing:
+        raise Unavailable("the collection is complete")
+    query = scene.say(
+        f"How many songs by {artist} on Spotify are still missing from my song library?",
+        f"I am trying to collect everything by {artist}. How many of their songs on Spotify have I not saved to my library yet?",
+    )
+    return Wish(query, [*looked, *music.find_library(scene), done(len(missing))])
+
+
+@goal("spotify.show_song_queue")
+def length_of_the_queue(scene: Scene) -> Wish:
+    queue = scene.data.rows("spotify.show_song_queue")
+    if len(queue) < 2:
+        raise Unavailable("there is hardly a queue")
+    query = scene.say(
+        "How many seconds of music are lined up in my Spotify queue, counting every song in full?",
+        "If my Spotify queue played from its first to its last song, how many seconds would that take?",
+    )
+    return Wish(query, [call("spotify.show_song_queue"), done(sum(song["duration"] for song in queue))])
+
+
+@goal("spotify.show_song_queue", "spotify.show_song_library")
+def queued_artists(scene: Scene) -> Wish:
+    queue, songs = scene.data.rows("spotify.show_song_queue"), music.library(scene)
+    names = [artist["name"] for artist in queue[-1]["artists"]] if len(queue) > 1 else []
+    if len(names) != 1:
+        raise Unavailable("the last song of the queue has no one artist")
+    others = len(music.by(songs, names[0]))
+    query = scene.say(
+        "I like whoever plays the last song in my Spotify queue. How many songs by that artist are in my song library?",
+        "Take the artist of the song at the very end of my Spotify queue: how many of their songs have I saved to my song library?",
+    )
+    return Wish(query, [call("spotify.show_song_queue"), *music.find_library(scene), done(others)])
+
+
+@goal(_PLAYLISTS)
+def playlist_of_a_size(scene: Scene) -> Wish:
+    rows = music.playlists(scene)
+    sizes = Counter(len(row["song_ids"]) for row in rows)
+    row = scene.pick(row for row in rows if sizes[len(row["song_ids"])] == 1 and len(rows) > 1)
+    count = number(len(row["song_ids"]))
+    query = scene.say(
+        f"One of my Spotify playlists has exactly {count} songs. Which one?",
+        f"What is the title of my Spotify playlist with {count} songs on it? I forgot its name.",
+    )
+    return Wish(query, [*music.find_playlists(scene), done(row["title"])])
