@@ -66,7 +66,7 @@ def count_that_file(scene: Scene) -> str:
 @goal(FILES, needs=("file",), topic="file copy")
 def copy_that_file(scene: Scene) -> str:
     file = the_file(scene)
-    scene.need(not scene.called("cp"))
+    scene.need(not scene.called("cp") and not scene.last("file").get("new"))
     copy = f"{file.stem}{scene.pick(('_backup', '_copy', '_2026', '_shared'))}{file.ending}"
     free(scene, copy)
     scene.call("cp", source=file.name, destination=copy)
@@ -140,6 +140,8 @@ def lines_of_it_with_a_word(scene: Scene) -> str:
     scene.need(lines != [word])
     keep_file(scene, file.name, lines=tuple(lines))
     said = quoted(scene, word)
+    if file.lines == 1:
+        return scene.say(f"Does it mention {said}? Show me the line if it does.", f"Now look for {said} in that file and show me the line.")
     return scene.say(
         f"Now look for {said} in that file and show me every line that has it.",
         f"Which lines of it mention {said}? Show me just those, please.",

@@ -45,10 +45,13 @@ TURNS = ((1, 0.15), (2, 0.35), (3, 0.35), (4, 0.15))
 """Number of user turns and how often; the benchmark has up to seven, but each further turn is a further thing that must be right."""
 TIED, SAME, OTHER = 120.0, 2.0, 0.3
 """Weights of a next goal: one that takes up what an earlier turn left behind, one of the class of the last turn, any other."""
-GOES_ON = {SAME: 0.25, OTHER: 0.1}
-"""How often a story goes on with a turn that takes nothing up: it ends instead, unless it would be a single call."""
-ONE_CALL = 0.4
+SECOND, FURTHER = 0.5, 0.2
+"""How often a story goes on with a turn that takes nothing up, after its first turn and later: else it ends. With another class than the
+last turn's it goes on in a third of these cases."""
+ONE_CALL = 0.25
 """Share of the stories of a single call with arguments that may stay so. A single call without arguments may not."""
+LITTLE_TO_FOLLOW = ("MathAPI",)
+"""Classes whose goals open a story three times less often, because hardly anything takes them up."""
 ASKED_BACK = 0.25
 """Share of the stories, among those that can, in which the user leaves out a value first and the agent must ask for it."""
 TRIES = 40
@@ -82,7 +85,7 @@ def _openings(apis: Apis, saved: bytes, rng: random.Random) -> Iterator[KnownGoa
         mixed, ranks = rng.sample(first, len(first)), Counter[str]()
         order = dict[str, int]()
         for known in mixed:
-            ranks[known.owner] += 1
+            ranks[known.owner] += 3 if known.owner in LITTLE_TO_FOLLOW else 1
             order[known.name] = ranks[known.owner]
         yield from sorted(mixed, key=lambda known: order[known.name])
 
@@ -106,7 +109,7 @@ def _story(scene: Scene, opening: KnownGoal) -> Goal | None:
         if not following or (len(scene.turns) >= wanted and not bare):
             break
         known = scene.rng.choices(following, [_weight(known, scene) for known in following])[0]
-        if not bare and not scene.chance(GOES_ON.get(_weight(known, scene), 1.0)):
+        if not bare and not scene.chance(_goes_on(known, scene)):
             break
         if _take(scene, known):
             bare = False
@@ -170,6 +173,13 @@ def _following(scene: Scene) -> list[KnownGoal]:
         and {known.owner, *known.also} <= set(scene.world.instances)
         and all(scene.things.get(kind) for kind in known.needs)
     ]
+
+
+def _goes_on(known: KnownGoal, scene: Scene) -> float:
+    if known.needs:
+        return 1.0
+    share = SECOND if len(scene.turns) == 1 else FURTHER
+    return share if known.owner == GOALS[scene.turns[-1].goal].owner else share / 3
 
 
 def _weight(known: KnownGoal, scene: Scene) -> float:

@@ -205,6 +205,7 @@ def check_the_order(scene: Scene) -> str:
 
 @goal(BROKER, needs=("order",), topic="cancel")
 def cancel_the_order(scene: Scene) -> str:
+    scene.need(not scene.called("create_ticket"))
     order = scene.things["order"].pop()
     scene.call("cancel_order", order_id=order["id"])
     it = referred(scene, order)
@@ -219,6 +220,7 @@ def cancel_the_order(scene: Scene) -> str:
 
 @goal(BROKER, needs=("order",), topic="cancel")
 def change_the_amount(scene: Scene) -> str:
+    scene.need(not scene.called("create_ticket"))
     order = scene.things["order"].pop()
     scene.need(order["turn"] >= len(scene.turns) - 2 and scene.turns[order["turn"]].goal != "spend_a_budget")
     amount = scene.pick(n for n in AMOUNTS if order["amount"] / 3 <= n < order["amount"])

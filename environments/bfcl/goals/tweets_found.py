@@ -175,7 +175,7 @@ def unfollow_one_of_them(scene: Scene) -> str:
     scene.call("unfollow_user", username_to_unfollow=name)
     return scene.say(
         f"I can't stand the constant posts of '{name}' any longer. Unfollow that account.",
-        f"Please unfollow '{name}', we haven't been in touch for years.",
+        f"Please unfollow '{name}'. I scroll past all of those posts anyway.",
     )
 
 

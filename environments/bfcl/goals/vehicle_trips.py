@@ -134,7 +134,8 @@ def refuel_after_look(scene: Scene) -> str:
     if scene.chance(0.5):
         _add(scene, _TANK - _read_level(scene))
         return scene.say(
-            "That won't get me far. Fill the tank all the way up, please.", "Then please fill it up completely while we're at the station."
+            "That won't get me far. Fill the tank all the way up, please.",
+            "Then please fill it up completely, there's a station right here.",
         )
     gallons = scene.pick((8, 10, 12, 15, 18))
     _add(scene, gallons)
@@ -146,6 +147,7 @@ def refuel_after_look(scene: Scene) -> str:
 
 @goal(CAR, topic="conversion")
 def liters_needed(scene: Scene) -> str:
+    scene.need(scene.first)
     liters = scene.pick((42, 48, 55, 62))
     scene.call("liter_to_gallon", liter=liters)
     return scene.say(
