@@ -107,7 +107,7 @@ def copy_that_file_away(scene: Scene) -> str:
     if any(part in folder.lower() for part in ("archive", "backup", "past", "temp")):
         return scene.say(
             f"I want this one backed up: copy it into {folder_words(folder)}.",
-            f"Put a copy of that file in {folder_words(folder)} as well, but leave the original here.",
+            f"Put a copy of that file in {folder_words(folder)}, please; the original stays here.",
         )
     return scene.say(
         f"Put a copy of that file in {folder_words(folder)}, but leave the original here.",

@@ -226,11 +226,11 @@ def change_the_amount(scene: Scene) -> str:
     amount = scene.pick(n for n in AMOUNTS if order["amount"] / 3 <= n < order["amount"])
     scene.call("cancel_order", order_id=order["id"])
     place(scene, order["side"], order["symbol"], order["stock"], order["price"], amount)
-    it = referred(scene, order)
+    it, verb = referred(scene, order), order["side"].lower()
     return say(
         scene,
         f"Sorry, I meant {amount} shares, not {order['amount']}. Cancel {it} and place a new one for {amount} at the same price.",
-        f"On second thought, {order['amount']} shares is too much for me. Cancel {it}, and order {amount} instead at the same price.",
+        f"On second thought, {order['amount']} shares is too much for me. Cancel {it}, and {verb} {amount} instead at the same price.",
         f"I'd feel better with less. Cancel {it} and put in one for only {amount} shares at the same price.",
     )
 

@@ -259,7 +259,7 @@ def closest_airport(scene: Scene) -> str:
     town = TOWNS[code]
     return scene.say(
         f"I've just moved to {town}. Which airport is the nearest one from here?",
-        f"I'm staying with family in {town} for a while. What's the closest airport?",
+        (f"I'm staying with family in {town} for a while. What's the closest airport?", "trip=leisure"),
         f"Which airport would I fly from if I live in {town}?",
     )
 

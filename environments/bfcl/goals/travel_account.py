@@ -115,6 +115,7 @@ def budget_in_currency(scene: Scene) -> str:
 
 @goal(TRAVEL, topic="fiscal year")
 def fiscal_year(scene: Scene) -> str:
+    scene.need(scene.first)
     scene.call("get_budget_fiscal_year")
     scene.suppose(year="past", trip="business")
     return scene.say(

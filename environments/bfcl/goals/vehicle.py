@@ -125,11 +125,11 @@ def headlights(scene: Scene) -> str:
             "There's thick fog ahead. Could you switch the headlights on?"
             if car.engine_state == "running"
             else ("I've dropped my keys somewhere in front of the car. Turn on the headlights, please.", "time=night place=car"),
-            ("I can hardly see the driveway. Put the car's headlights on for me.", "time=night place=car"),
+            ("I can hardly see the driveway. Put the car's headlights on for me.", "time=night place=car spot=home"),
         )
     return scene.say(
         ("The sun is up, so I don't need the headlights any more. Please turn them off.", "time=day place=car"),
-        ("Could you switch my headlights off? I've reached a well-lit garage.", "place=car"),
+        ("Could you switch my headlights off? I've reached a well-lit garage.", "place=car spot=garage"),
     )
 
 
@@ -237,7 +237,7 @@ def parking_brake(scene: Scene) -> str:
         )
     scene.need(car.engine_state != "running")
     scene.call("activateParkingBrake", mode="engage")
-    scene.suppose(place="car")
+    scene.suppose(place="car", spot="street")
     return scene.say(
         "The street is steeper than I thought. Please put the parking brake on.",
         "I'm about to change a wheel. Engage the parking brake for me first, please.",
@@ -254,7 +254,7 @@ def brake_lights(scene: Scene) -> str:
     half = scene.chance(0.5)
     scene.call("pressBrakePedal", pedalPosition=0.5 if half else 1.0)
     scene.keep("pedal")
-    scene.suppose(place="car")
+    scene.suppose(place="car", spot="garage")
     how = "halfway" if half else "all the way"
     return scene.say(
         f"My mechanic is standing behind the car to watch the brake lights. Press the brake pedal {how} down and keep it there.",

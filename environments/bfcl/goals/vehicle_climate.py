@@ -130,6 +130,7 @@ def note_about_the_tires(scene: Scene) -> str:
 
 @goal(CAR, needs=("filled",), topic="note")
 def note_about_the_tank(scene: Scene) -> str:
+    scene.need(scene.chance(0.4))  # otherwise it would follow on every second refuelling
     scene.suppose(driver="other", car="own")
     full = scene.last("filled")["full"]
     first = "The tank is full, have a good trip!" if full else "I put some gas in, have a good trip!"

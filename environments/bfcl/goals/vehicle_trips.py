@@ -46,7 +46,7 @@ def _read_level(scene: Scene) -> float:
 
 
 def _add(scene: Scene, gallons: float) -> None:
-    scene.suppose(place="car")
+    scene.suppose(place="car", spot="station")
     scene.keep("fuel", level=scene.call("fillFuelTank", fuelAmount=gallons)["fuelLevel"])
     scene.keep("filled", full=scene.service(CAR).fuelLevel >= _TANK - 1)
 
