@@ -6,6 +6,7 @@ import pytest
 
 from coevolve.environments.bfcl.environment import Bfcl
 from coevolve.environments.bfcl.goals import story
+from coevolve.environments.bfcl.goals.registry import KnownGoal
 from coevolve.environments.bfcl.goals.scene import NotHere, Scene
 from coevolve.environments.bfcl.goals.trading import say
 from coevolve.environments.bfcl.simulated_apis import Start, fresh
@@ -34,7 +35,7 @@ def test_facts_of_a_turn_that_fails_are_forgotten(bfcl: Bfcl) -> None:
         raise NotHere("nothing")
 
     scene = _scene(bfcl, "TravelAPI")
-    assert not story._take(scene, story.KnownGoal("fails", "TravelAPI", (), "fails", (), True, fails))
+    assert not story._take(scene, KnownGoal("fails", "TravelAPI", (), "fails", (), True, fails))
     assert scene.facts == {}
 
 

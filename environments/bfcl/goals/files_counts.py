@@ -118,10 +118,10 @@ def size_to_read(scene: Scene) -> str:
     scene.call("du", human_readable=True)
     if path:
         return scene.say(
-            f"Switch to {folder} and check how much disk space it takes up. A number with a proper unit, please, no raw bytes.",
-            f"I may have to move {folder} to a small USB stick. Go into it and tell me its size, in proper units and not in bytes.",
+            f"Switch to {folder} and check how much disk space it takes up. An easily readable figure like 1.5 KB is what I need.",
+            f"I may have to move {folder} to a small USB stick. Go into it and tell me how big it is, in a readable form like 1.5 KB.",
         )
     return scene.say(
-        f"How much disk space does {folder} use? I'd like it in units that people can read, no raw bytes.",
-        f"Is {folder} getting big? Tell me how much space it takes up, with a proper unit instead of raw bytes.",
+        f"How much disk space does {folder} use? Please make the figure easy to read, like 1.5 KB.",
+        f"Is {folder} getting big? Tell me how much space it takes up, in a readable form like 1.5 KB.",
     )

@@ -227,7 +227,7 @@ def fare_in_currency(scene: Scene) -> str:
 @goal(TRAVEL, topic="currency")
 def leftover_money(scene: Scene) -> str:
     currency = scene.pick(CURRENCIES)
-    value = scene.pick((3700, 8450, 12600) if currency in ("JPY", "INR") else (135, 260, 385, 740))
+    value = scene.pick((3700, 8450, 12600) if currency in ("JPY", "INR", "MXN") else (135, 260, 385, 740))
     scene.call("compute_exchange_rate", base_currency=currency, target_currency="USD", value=value)
     money = f"{value:,} {CURRENCIES[currency]}"
     scene.leave_out(f"How many US dollars do I get for the {CURRENCIES[currency]} in my drawer?", f"It's {value:,} in total.")

@@ -60,7 +60,7 @@ def defrost(scene: Scene) -> str:
     scene.call("adjustClimateControl", temperature=degrees, fanSpeed=100, mode="defrost")
     scene.suppose(weather="cold", place="car")
     return scene.say(
-        f"The windshield is iced over and I want to leave. Run the defroster at {degrees} °C with the fan on full.",
+        (f"The windshield is iced over and I want to leave. Run the defroster at {degrees} °C with the fan on full.", "spot=home"),
         f"I can't see a thing through the fogged-up windshield. Switch to defrost at {degrees} degrees Celsius, fan at 100 percent.",
     )
 
