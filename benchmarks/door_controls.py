@@ -1,13 +1,16 @@
-"""How well the door tells good tasks from bad ones: 200 BFCL candidates written by hand, 100 good ones and 20 of each of five faults.
+"""How well the door tells good tasks from bad ones: BFCL candidates written by hand, 100 good ones and 20 of each of five faults in a set.
 
     python benchmarks/door_controls.py [--half odd|even|all] [--kinds good leaked ...] [--show]
+    python benchmarks/door_controls.py --written fresh --half all [--show]
     python benchmarks/door_controls.py --blind openai --set model=qwen3-max --set base_url=http://127.0.0.1:8080/v1 --set api_key_env= \
         [--parallel 16] [--attempts 2] [--needed 1] [--out verdicts.jsonl]
 
 The candidates lie in data/door_controls, a file for each kind. All begin in worlds of training tasks. Their calls are carried out, and a
 text "$2.order_id" stands for a value of the result of call number 2 (from 0). Each candidate is judged alone, against an empty pool, by the
-validators "request" and "execution" (with `drop_all`), and with --blind also by "blind_solve". The checks were tuned on the even numbers;
-the odd numbers are the measurement.
+validators "request" and "execution" (with `drop_all`), and with --blind also by "blind_solve".
+
+There are two sets. The checks were tuned on the even numbers of the first; its odd numbers are a measurement. The second, "fresh" (files
+fresh-KIND.json), was written later, without a look at the checks, so that all its numbers are a measurement.
 
 Faults: `mismatched` (the solution does something else), `missing` (a needed value is not said), `ambiguous` (one of several things is meant
 and not said which), `unasked` (the solution makes calls that nobody asked for), `leaked` (the request dictates the calls, or values that
@@ -39,6 +42,7 @@ from coevolve.testing import make_services
 
 DATA = Path(__file__).parent / "data" / "door_controls"
 KINDS = ("good", "mismatched", "missing", "ambiguous", "unasked", "leaked")
+SETS = {"first": "", "fresh": "fresh-"}
 
 
 @frozen
@@ -50,11 +54,11 @@ class Control:
     task: Task
 
 
-def controls(environment: Bfcl, kinds: Sequence[str] = KINDS) -> Iterator[Control]:
-    """The candidates of the given kinds. ValueError for one that cannot be carried out or is not solved by its own calls."""
+def controls(environment: Bfcl, kinds: Sequence[str] = KINDS, written: str = "first") -> Iterator[Control]:
+    """The candidates of the given kinds in a set. ValueError for one that cannot be carried out or is not solved by its own calls."""
     starts = {task.id: task for task in environment.tasks("train")}
     for kind in kinds:
-        for entry in json.loads((DATA / f"{kind}.json").read_text(encoding="utf-8")):
+        for entry in json.loads((DATA / f"{SETS[written]}{kind}.json").read_text(encoding="utf-8")):
             yield Control(kind, int(entry["id"].rpartition("-")[2]), _composed(environment, starts[entry["start"]], entry))
 
 
@@ -138,6 +142,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--half", choices=("odd", "even", "all"), default="odd", help="odd: the measurement; even: the half for tuning")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--written", choices=tuple(SETS), default="first", help="the set of candidates")
     parser.add_argument("--show", action="store_true", help="print the refused good ones and the admitted bad ones")
     parser.add_argument("--without", nargs="*", default=[], help="options of the validator 'request' to switch off")
     parser.add_argument("--blind", default="", help="a policy by name, which reads the requests")
@@ -153,7 +158,7 @@ def main() -> None:
     environment = Bfcl(BfclOptions(mode=given.mode))
     held_out, local = environment.tasks("test"), threading.local()
     wanted = {"odd": (1,), "even": (0,), "all": (0, 1)}[given.half]
-    chosen = [control for control in controls(environment, given.kinds) if control.number % 2 in wanted]
+    chosen = [control for control in controls(environment, given.kinds, given.written) if control.number % 2 in wanted]
     made: list[Stages] = []
 
     def verdict_of(control: Control) -> Verdict:

@@ -34,7 +34,8 @@ SCORER = "1"
 _DATA = ("auto", *home.KINDS)
 _NOTES = """AppWorld: people's apps (payments, music, notes, messages, ...) in a simulated world. The agent writes Python that calls
 apis.APP.API(...), one block a turn, and ends with apis.supervisor.complete_task(answer=...). A task is done when the answer is right and
-exactly the wanted changes were made. Tools are called as app.api; access tokens are filled in."""
+exactly the wanted changes were made. Tools are called as app.api; access tokens are filled in. A solution of a question ends with
+{"tool": "supervisor.complete_task", "arguments": {"answer": ...}}: a text, a number, or a list written with commas."""
 
 
 @frozen

@@ -71,7 +71,8 @@ _ABSTRACT = """These calls were made in the environment, beginning where this ta
 
 Make {count} new tasks of them that the agent can be trained on. Each needs calls that depend on each other, and differs from the task
 above and from the others. {rules} The solution names the calls above by their numbers, in order, failed ones left out, and none that
-the user's words do not ask for or need. Answer with one JSON object of this shape:
+the user's words do not ask for or need. A call that was not made may be written out, {{"tool": NAME, "arguments": {{...}}}}: a question ends
+with the one that gives its answer, where the notes name such a call. Answer with one JSON object of this shape:
 {shape}"""
 
 RULES = """The words are those of a person with a purpose, who knows nothing of tools: no tool's name, no argument's name, no list of

@@ -36,6 +36,11 @@ def test_each_kind_is_told_by_its_own_checks(bfcl: Bfcl, benchmark: Any, kind: s
     assert accepted >= 95 if kind == "good" else accepted <= 1
 
 
+def test_the_fresh_set_can_be_carried_out(bfcl: Bfcl, benchmark: Any) -> None:
+    counts = {kind: len(list(benchmark.controls(bfcl, (kind,), "fresh"))) for kind in benchmark.KINDS}
+    assert counts == {kind: 100 if kind == "good" else 20 for kind in benchmark.KINDS}
+
+
 def test_few_official_requests_are_refused_for_their_words(bfcl: Bfcl) -> None:
     request = Request(RequestOptions(grounding=False, leaks=False, unasked=False, ambiguity=False, guesses=0))
     refused = [task.id for task in bfcl.tasks("all") if not request.validate(CandidateTask(task), bfcl, TaskPool(()), ()).accepted]
