@@ -7,9 +7,9 @@ import attrs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coevolve import Action, Signal, Step, Tool, Trajectory
+from coevolve import Action, Signal, Step, Trajectory
 from coevolve.synthesizers.teacher.evidence import evidence, parting
-from coevolve.synthesizers.teacher.rendering import cut, relevant, steps, tools, transcript
+from coevolve.synthesizers.teacher.rendering import cut, steps, transcript
 from coevolve.testing import make_group, make_task, make_trajectory
 
 LEFT_OUT = re.compile(r" \[\.\.\. (\d+) characters left out \.\.\.\] ")
@@ -82,38 +82,6 @@ def test_a_transcript_ends_with_score_fault_and_last_words() -> None:
         "1. a {} -> did a",
         "Ended: score 0, no_call; its last words: I would call b",
     ]
-
-
-TOOLS = [
-    Tool(
-        f"{group}.{name}", f"{name} of {group}", {"type": "object", "properties": {"who": {"type": "string"}}, "required": []}, None, group
-    )
-    for group in ("mail", "files", "music")
-    for name in ("find", "send", "drop")
-]
-
-
-def test_relevant_tools_come_first_then_their_groups() -> None:
-    names = [tool.name for tool in relevant(TOOLS, ["files.send", "nothing", "files.send"], 5)]
-    assert names == ["files.send", "files.find", "files.drop", "mail.find", "mail.send"]
-    assert relevant(TOOLS, [], 100) == TOOLS
-    assert relevant(TOOLS, ["mail.find"], 0) == []
-
-
-def test_the_tools_that_do_not_fit_are_counted() -> None:
-    shown = tools(TOOLS, ["music.drop"], 2, 1000).splitlines()
-    assert shown == ["music.drop(who?: string): drop of music", "music.find(who?: string): find of music", "[7 of 9 tools are not shown]"]
-    assert "not shown" not in tools(TOOLS, [], 9, 1000)
-
-
-@settings(deadline=None)
-@given(st.integers(0, 12), st.integers(40, 600))
-def test_tools_keep_to_their_room_and_count(most: int, chars: int) -> None:
-    shown = tools(TOOLS, ["music.drop"], most, chars)
-    assert len(shown) <= chars
-    lines = [line for line in shown.splitlines() if "(who?" in line]
-    if len(lines) < len(TOOLS):
-        assert f"[{len(TOOLS) - len(lines)} of {len(TOOLS)} tools are not shown]" in shown
 
 
 def boundary() -> Signal:

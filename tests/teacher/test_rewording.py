@@ -7,7 +7,7 @@ import attrs
 import pytest
 from shop import Shop, shop_task
 
-from coevolve import REPAIRABLE, CandidateTask, Environment, HasReader, Message, Origin, Reason, Repairs, Task, Verdict
+from coevolve import REPAIRABLE, CandidateTask, Environment, HasReader, Message, Origin, Reason, Repairs, Task, Tool, Verdict
 from coevolve.synthesizers.teacher import Teacher, TeacherOptions
 from coevolve.synthesizers.teacher.faults import TeacherFault
 from coevolve.synthesizers.teacher.offered_tools import offered_tools
@@ -105,12 +105,17 @@ class Described(Shop):
         return episode
 
 
+def offered(shop: Environment, task: Task, tools: Mapping[str, Tool]) -> list[str]:
+    with shop.open(task) as episode:
+        return list(offered_tools(episode, task, tools))
+
+
 def test_only_tools_that_the_task_has_are_offered() -> None:
     tools = {tool.name: tool for tool in SHOP.describe().tools}
     garage = {name: attrs.evolve(tool, name=f"car_{name}", group="garage") for name, tool in tools.items()}
     known = tools | {tool.name: tool for tool in garage.values()}
     described = cast(Environment, Described("Tools: " + ", ".join(f"{name}()" for name in tools)))
-    assert list(offered_tools(described, TASK, known)) == list(tools)
+    assert offered(described, TASK, known) == list(tools)
     silent = cast(Environment, Described("Look the tools up; list_lamps is one of them."))
-    assert list(offered_tools(silent, TASK, known)) == list(known), "an agent that looks tools up has them all"
-    assert list(offered_tools(described, attrs.evolve(TASK, solution=()), known)) == list(known)
+    assert offered(silent, TASK, known) == list(known), "an agent that looks tools up has them all"
+    assert offered(described, attrs.evolve(TASK, solution=()), known) == list(known)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from coevolve import Action, Message, Signal, Step, Task
 from coevolve.synthesizers.teacher import prompts as words
-from coevolve.synthesizers.teacher import rendering
+from coevolve.synthesizers.teacher import rendering, tool_list
 from coevolve.synthesizers.teacher.assignments import assignments, in_turn
 from coevolve.synthesizers.teacher.evolution import Evolution
 from coevolve.synthesizers.teacher.faults import BudgetSpent, TeacherFault
@@ -195,13 +195,14 @@ LONG = st.text(st.characters(codec="utf-8"), max_size=3000)
 
 
 @settings(max_examples=40, deadline=None)
-@given(LONG, LONG, LONG, st.lists(LONG, min_size=1, max_size=8), st.lists(LONG, max_size=8), st.integers(6000, 9000))
+@given(LONG, LONG, LONG, st.lists(LONG, min_size=1, max_size=8), st.lists(LONG, max_size=8), st.integers(6000, 12_000))
 def test_no_prompt_is_longer_than_it_may_be(notes: str, query: str, text: str, tries: list[str], seen: list[str], chars: int) -> None:
     options = TeacherOptions(context_chars=chars)
     description = WORLD.describe()
-    tools = rendering.tools(list(description.tools), [], options.max_tools, 3 * chars // 10)
+    tools = tool_list.tools(list(description.tools), [], options.max_tools, words.tools_chars(options))
+    world = "w" * words.world_chars(options)
     task = Task("t", "stockroom", query, "", (Action("catalog.find", {"item": text}),))
-    prompts = Prompts.of(options, notes, tools, task, True)
+    prompts = Prompts.of(options, notes, tools, task, True, world)
     reflection = Reflection(text, text, tuple(tries), text)
     steps = [Step(Action("catalog.find", {"item": one}), one, one, one if n % 2 else None) for n, one in enumerate(seen)]
     talk: list[Message] = []
@@ -209,10 +210,11 @@ def test_no_prompt_is_longer_than_it_may_be(notes: str, query: str, text: str, t
         said = rendering.cut(words.wanted(text, "catalog.find", step.action.arguments), chars // 12)
         talk += [{"role": "assistant", "content": said}, {"role": "user", "content": words.observed(step, number, chars // 12)}]
     again = words.quoted_chars(options) + len(words.AGAIN)
+    odd = Signal("odd", "t", 1, 1.0, {"why": text})
     for messages in (
-        prompts.reflect(Signal("odd", "t", 1, 1.0, {"why": text}), "x" * prompts.room()),
+        prompts.reflect(odd, "x" * prompts.room(prompts.reflect(odd, ""))),
         words.fitted(prompts.explore(reflection), talk, words.limit(options)),
-        prompts.abstract(reflection, rendering.steps(steps, prompts.room(reflection))),
+        prompts.abstract(reflection, rendering.steps(steps, prompts.room(prompts.abstract(reflection, "")), idle=range(len(steps)))),
     ):
         assert sum(len(message["content"]) for message in messages) + again <= chars
         roles = [message["role"] for message in messages]
