@@ -42,7 +42,7 @@ def _line(tool: Tool, chars: int) -> str:
     """One tool in at most `chars` characters. First the result goes, then sentences and values, then optional arguments."""
     required = tool.parameters.get("required", ())
     schemas = tool.parameters.get("properties", {})
-    for document, values, result in ((300, 400, 200), (300, 400, 0), (120, 200, 0), (0, 60, 0)):
+    for document, values, result in ((300, 400, 200), (300, 400, 0), (120, 200, 0), (80, 60, 0), (0, 60, 0)):
         given = ", ".join(f"{name}{'' if name in required else '?'}: {_type(schema, values)}" for name, schema in schemas.items())
         gives = f" -> {_type(tool.returns, result)}" if tool.returns and result else ""
         text = f"{tool.name}({given}){gives}: {_sentences(tool.description, document)}".rstrip(": ")

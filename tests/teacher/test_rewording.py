@@ -11,6 +11,7 @@ from coevolve import REPAIRABLE, CandidateTask, Environment, HasReader, Message,
 from coevolve.synthesizers.teacher import Teacher, TeacherOptions
 from coevolve.synthesizers.teacher.faults import TeacherFault
 from coevolve.synthesizers.teacher.offered_tools import offered_tools
+from coevolve.synthesizers.teacher.prompts import TURNS
 from coevolve.synthesizers.teacher.rewording import reword
 
 SHOP = cast(Environment, Shop())
@@ -58,6 +59,20 @@ def test_the_teacher_words_the_same_solution_anew() -> None:
     assert (key, iteration, purpose, client.closed) == ("4/repair/shop-task", 4, "repair", 1)
     assert "buy_item could as well take 'LX71'" in text and '"item_id": "LX72"' in text and "2 texts" in text
     assert schema["properties"]["requests"]["minItems"] == 2
+
+
+def test_a_turn_in_which_the_agent_asks_back_is_worded_too() -> None:
+    class Asking(Shop):
+        def compose(self, start: Task, steps: Any, task_id: str, query: str | None = None) -> Task | None:
+            return attrs.evolve(start, id=task_id, query=query or "")
+
+    later = tuple(attrs.evolve(action, turn=1) for action in TASK.solution)
+    task = attrs.evolve(TASK, solution=later, query="Buy some lamps.\n\nTwo of the floor lamp.")
+    client: Any = Answers(json.dumps({"requests": ["I want lamps.", "Two floor lamps."]}))
+    made = reword(client, CandidateTask(task), VERDICT, cast(Environment, Asking()))
+    assert made is not None and made.task.query == "I want lamps.\n\nTwo floor lamps." and made.task.solution == later
+    text = client.asked[0][3]
+    assert "Turn 1:\n(no call: the user leaves out a value" in text and "Turn 2:\nlist_lamps" in text and TURNS in text
 
 
 @pytest.mark.parametrize(

@@ -160,6 +160,29 @@ def test_a_tool_is_not_offered_again_in_the_round_after_two_equal_calls() -> Non
     assert "make another one" in scripted.asked[2][1][-1]["content"]
 
 
+def test_reading_again_after_a_change_is_no_repetition() -> None:
+    code = WORLD.open(TASK).step(WORLD.script([Action("catalog.find", LOOKUP)])[0]).steps[0].result["reference"]
+    add, count = {"tool": "stock.add", "arguments": {"code": code, "amount": 5}}, {"tool": "stock.count", "arguments": {"code": code}}
+    calls = [count, add, count, CODE, count, add, add, count]
+    exploration, scripted = explored({f"5/explore/1/1.{n}": call for n, call in enumerate(calls, 1)}, steps=9)
+    told = [message["content"] for message in scripted.asked[-1][1]][3::2]
+    assert ["make another one" in text for text in told] == [False, False, False, False, True, True, True, False]
+    assert "nothing has changed since" in told[4]
+    assert exploration.idle == {0, 2, 3, 4, 7}, "a lookup of something else changes nothing, and marks nothing as new"
+    offers = [
+        {option["properties"]["tool"]["enum"][0] for option in schema["properties"]["action"]["anyOf"]} for _, _, schema in scripted.asked
+    ]
+    assert "stock.count" not in offers[5] and "stock.count" in offers[6], "offered again once something has changed"
+
+
+def test_calls_that_failed_are_not_marked_as_changing_nothing() -> None:
+    wrong = {"tool": "stock.add", "arguments": {"code": "C0", "amount": 1}}
+    exploration, scripted = explored({"5/explore/1/1.1": wrong, "5/explore/1/1.2": CODE, "5/explore/1/1.3": wrong}, steps=3)
+    assert exploration.idle == {1}
+    exploration, scripted = explored({"5/explore/1/1.1": wrong, "5/explore/1/1.2": CODE, "5/explore/1/1.3": wrong, "5/explore/1/1.4": STOP})
+    assert "make another one" in scripted.asked[-1][1][-1]["content"], "a failed call that is tried again fails again"
+
+
 def test_an_unreadable_step_is_requested_again_and_then_ends_the_round() -> None:
     replies = {"5/explore/1/1.1": "hm", "5/explore/1/1.1/again1": json.dumps({"thought": "t", "action": CODE})}
     replies |= {"5/explore/1/1.2": "hm", "5/explore/1/1.2/again1": "hm"}
@@ -189,6 +212,40 @@ def test_a_wave_is_as_large_as_the_calls_that_are_left_allow(calls: int | None, 
     feedback = make_feedback(WORLD.tasks("train")[:2])
     evolution = Evolution(TeacherOptions(rounds=2, steps=6), None, feedback, WORLD, calls)  # type: ignore[arg-type]
     assert evolution._wave(waiting) == expected
+
+
+def asked_for(several: bool, world: str = "", **options: Any) -> tuple[str, str]:
+    """The system message and the request for candidates."""
+    made = Prompts.of(TeacherOptions(**options), "notes", "tools", TASK, several, world).abstract(None, "1. look")
+    return made[0]["content"], made[1]["content"]
+
+
+def test_the_request_for_tasks_has_the_rules_of_turns_where_tasks_have_turns() -> None:
+    _, several = asked_for(True)
+    _, single = asked_for(False)
+    assert words.TURNS in several and words.TURNS not in single and words.TURNS not in asked_for(True, queries="environment")[1]
+    for text in (several, single):
+        assert words.RULES in text and "at most 3 new tasks" in text and "an empty list, are fine" in text
+
+
+def test_the_world_is_told_where_it_is_known() -> None:
+    assert "The world where the task begins:\n{}\n" in asked_for(False, "{}")[0] and "The world" not in asked_for(False)[0]
+
+
+def test_a_signal_of_another_kind_without_evidence_says_nothing() -> None:
+    prompts = Prompts.of(TeacherOptions(), "notes", "tools", TASK, False)
+    text = prompts.reflect(Signal("odd", "t", 1, 1.0, {}), "e")[1]["content"]
+    assert "The signal 'odd' was found here." in text and "{}" not in text
+    assert """'odd' says: {"a": 1}""" in prompts.reflect(Signal("odd", "t", 1, 1.0, {"a": 1}), "e")[1]["content"]
+
+
+@pytest.mark.parametrize("chars", [6000, 8000, 9500, 24_000])
+def test_the_longest_texts_leave_room_for_calls(chars: int) -> None:
+    options = TeacherOptions(context_chars=chars)
+    task = evolve(TASK, query="q" * chars)
+    prompts = Prompts.of(options, "n" * chars, "t" * words.tools_chars(options), task, True, "w" * words.world_chars(options))
+    long = "x" * chars
+    assert prompts.room(prompts.abstract(Reflection(long, long, tuple(f"{n}{long}" for n in range(9)), long), "")) >= 150
 
 
 LONG = st.text(st.characters(codec="utf-8"), max_size=3000)

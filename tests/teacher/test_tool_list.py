@@ -68,9 +68,11 @@ def test_a_long_tool_loses_whole_sentences_values_and_fields() -> None:
 
 
 def test_a_tool_with_little_room_loses_result_document_and_values_before_arguments() -> None:
-    assert tools([FLIGHT], [], 1, 1200).endswith("Codes are in the IATA format! Sentence 0 says more.")
-    assert tools([FLIGHT], [], 1, 400) == (
-        "book_flight(city: City00|City01|City02|City03|City04|City05|... 84 more, day: string, note?: string)"
+    assert tools([FLIGHT], [], 1, 1200).endswith(
+        "... 83 more, day: string, note?: string): Book a flight, e.g. London to Rome. Codes are in the IATA format!"
+    )
+    assert tools([FLIGHT], [], 1, 440) == (
+        "book_flight(city: City00|City01|City02|City03|City04|City05|City06|... 83 more, day: string, note?: string)"
     )
     assert tools([FLIGHT], [], 1, 240) == "book_flight(city, day, note?)"
 
