@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 
 from coevolve import Episode
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
+from coevolve.synthesizers.teacher.assignments import Assignment
+from coevolve.synthesizers.teacher.evolution import Evolution
+from coevolve.synthesizers.teacher.options import TeacherOptions
 from coevolve.synthesizers.teacher.world import world_of
-from coevolve.testing import Stockroom
+from coevolve.testing import Stockroom, make_feedback
 
 
 class Showing:
@@ -77,3 +80,12 @@ JSON = st.recursive(
 def test_the_line_keeps_to_its_room(state: Any, chars: int) -> None:
     text = shown(state, chars)
     assert len(text) <= chars and "\n" not in text
+
+
+def test_an_exploration_is_told_the_world_of_its_task_and_the_tools_it_has() -> None:
+    bfcl = Bfcl(BfclOptions())
+    task = bfcl.tasks("train")[0]
+    evolution = Evolution(TeacherOptions(), None, make_feedback([task]), bfcl, None)  # type: ignore[arg-type]
+    tools, world = evolution._beginning(task)
+    _, prompts = evolution._prompts(Assignment(1, task, None), tools, world)
+    assert world and world in prompts.system and {action.name for action in task.solution} <= set(tools) < set(evolution.tools)
