@@ -116,6 +116,8 @@ def _executed(turns: Sequence[Sequence[Action]], start: Task, environment: Envir
 def _turn(episode: Episode, actions: Sequence[Action], environment: Environment, last: bool) -> list[Step]:
     """The steps of one turn's actions. `last`: the episode may end with them."""
     steps: list[Step] = []
+    if not actions:  # the agent asks for what the user left out
+        return steps
     # Scripted as actions of turn 0, because their turns are those of the candidate and not those of `start`.
     for seen in perform(episode, environment.script([attrs.evolve(action, turn=0) for action in actions])):
         steps += seen.steps

@@ -27,7 +27,7 @@ def evidence(signal: Signal | None, groups: Sequence[RolloutGroup], others: Sequ
         text = _rare(signal, groups, others, chars)
     else:
         text = _plain(groups, chars)
-    return cut(text, chars)
+    return cut(text or "No attempt is at hand.", chars)
 
 
 def parting(first: Sequence[Step], second: Sequence[Step]) -> int:
@@ -42,26 +42,29 @@ def parting(first: Sequence[Step], second: Sequence[Step]) -> int:
 
 def _boundary(signal: Signal, groups: Sequence[RolloutGroup], chars: int) -> str:
     now = [trajectory for group in groups if group.iteration == signal.iteration for trajectory in group.trajectories]
-    head = f"{signal.evidence.get('successes')} of {signal.evidence.get('rollouts')} attempts at iteration {signal.iteration} succeeded."
+    successes, rollouts = signal.evidence.get("successes"), signal.evidence.get("rollouts")
+    known = successes is not None and rollouts is not None
+    head = f"{successes} of {rollouts} attempts at iteration {signal.iteration} succeeded." if known else ""
     return _pair(head, "An attempt that succeeded:", _successes(now), "An attempt that failed:", _failures(now), chars)
 
 
 def _forgetting(signal: Signal, groups: Sequence[RolloutGroup], chars: int) -> str:
     now = [trajectory for group in groups if group.iteration == signal.iteration for trajectory in group.trajectories]
     before = [trajectory for group in groups if group.iteration < signal.iteration for trajectory in group.trajectories]
-    recent = ", ".join(f"{score:.3g}" for score in signal.evidence.get("recent", ()))
-    head = f"Mean scores of the attempts before: {recent or 'not known'}. Now: {signal.evidence.get('now')}."
+    recent, present = ", ".join(f"{score:.3g}" for score in signal.evidence.get("recent") or ()), signal.evidence.get("now")
+    said = [f"Mean scores of the attempts before: {recent}."] * bool(recent) + [f"Now: {present}."] * (present is not None)
     earlier, title = _successes(before), "An earlier attempt that succeeded:"
     if not earlier:
-        head += " The earlier success itself is not at hand."
+        said.append("The earlier success itself is not at hand.")
         earlier, title = _successes(now), "An attempt that still succeeds:"
-    return _pair(head, title, earlier, "An attempt now, that failed:", _failures(now), chars)
+    return _pair(" ".join(said), title, earlier, "An attempt now, that failed:", _failures(now), chars)
 
 
 def _rare(signal: Signal, groups: Sequence[RolloutGroup], others: Sequence[RolloutGroup], chars: int) -> str:
-    counts = signal.evidence.get("counts", {})
+    counts, observations = signal.evidence.get("counts") or {}, signal.evidence.get("observations")
     patterns_seen = ", ".join(f"{pattern} ({count} times)" for pattern, count in counts.items())
-    head = f"Rare among {signal.evidence.get('observations')} observations: {cut(patterns_seen or 'not told', max(_LEAST, chars // 6))}"
+    among = "Rare" if observations is None else f"Rare among {observations} observations"
+    head = f"{among}: {cut(patterns_seen, max(_LEAST, chars // 6))}" if patterns_seen else ""
     own = [trajectory for group in groups for trajectory in _scored(group.trajectories)]
     showing = sorted((t for t in own if set(t.patterns) & set(counts)), key=lambda t: (-t.iteration, t.index)) or own
     if not showing:
@@ -73,7 +76,7 @@ def _rare(signal: Signal, groups: Sequence[RolloutGroup], others: Sequence[Rollo
     )
     neighbours = list({group.task.id: (group, trajectory) for group, trajectory in reversed(near)}.values())[::-1][:2]
     each = max(_LEAST, (chars - len(head)) // (1 + len(neighbours)) - 2)
-    parts = [head, transcript("An attempt that shows it:", showing[0], each)]
+    parts = [*filter(None, [head]), transcript("An attempt that shows it:", showing[0], each)]
     for group, trajectory in neighbours:
         title = f"A neighbour, another task ({cut(' '.join(group.task.query.split()), 200)}):"
         parts.append(transcript(title, trajectory, each))
@@ -82,8 +85,6 @@ def _rare(signal: Signal, groups: Sequence[RolloutGroup], others: Sequence[Rollo
 
 def _plain(groups: Sequence[RolloutGroup], chars: int) -> str:
     all_of_them = [trajectory for group in groups for trajectory in _scored(group.trajectories)]
-    if not all_of_them:
-        return "No attempt is at hand."
     return _pair("", "An attempt that succeeded:", _successes(all_of_them), "An attempt that failed:", _failures(all_of_them), chars)
 
 
@@ -94,11 +95,22 @@ def _pair(head: str, good_title: str, good: Sequence[Trajectory], bad_title: str
     if good and bad:
         success, failure = max(((s, f) for s in good for f in bad), key=lambda two: parting(two[0].steps, two[1].steps))
         focus = parting(success.steps, failure.steps)
-        parts.append(f"The first {focus} calls are the same in both; they part at call {focus + 1}.")
+        parts.append(_parted(focus, len(success.steps), len(failure.steps)))
     shown = [(title, one) for title, one in ((good_title, success), (bad_title, failure)) if one is not None]
     room = chars - sum(len(part) + 2 for part in parts)
     each = max(_LEAST, room // max(1, len(shown)) - 2)
     return "\n\n".join([*parts, *(transcript(title, one, each, focus) for title, one in shown)])
+
+
+def _parted(common: int, good: int, bad: int) -> str:
+    """How a success of `good` calls and a failure of `bad` calls differ, whose first `common` calls are the same."""
+    if common == good == bad:
+        return f"Both make the same calls, {common} in all."
+    if common == bad:
+        return f"The attempt that failed makes only the first {common} of the {good} calls: it stopped there."
+    if common == good:
+        return f"The attempt that failed makes all {good} calls of the one that succeeded, and then {bad - good} more."
+    return f"The first {common} calls are the same in both; they part at call {common + 1}."
 
 
 def _scored(trajectories: Sequence[Trajectory]) -> list[Trajectory]:

@@ -26,7 +26,7 @@ from coevolve import (
     one_line,
 )
 
-from . import rendering, schemas
+from . import rendering, schemas, tool_list
 from .abstraction import realise, verdict_of
 from .assignments import Assignment
 from .faults import BudgetSpent, TeacherFault
@@ -34,11 +34,12 @@ from .guided_exploration import KEPT, GuidedExploration
 from .offered_tools import offered_tools
 from .options import TeacherOptions
 from .parsing import read_candidates
-from .prompts import Prompts
+from .prompts import Prompts, tools_chars, world_chars
 from .questions import Questions
 from .reflection import context_of, reflect
 from .replies import Candidate, Reflection
 from .teacher_client import TeacherClient
+from .world import world_of
 
 NAME = "teacher"
 
@@ -134,10 +135,10 @@ class Evolution:
         options, number = self.options, assignment.number
         questions = Questions(self.client, self.feedback.iteration, number, options.reasks, options.max_tokens, share)
         try:
-            known = await asyncio.to_thread(offered_tools, self.environment, assignment.task, self.tools)
+            known, world = await asyncio.to_thread(self._beginning, assignment.task)
         except InfrastructureFault as stopped:
             return ExplorationResult((), 0, 0, one_line(str(stopped).split("\n", 1)[0], 300))
-        offered, prompts = self._prompts(assignment, known)
+        offered, prompts = self._prompts(assignment, known, world)
         made: tuple[CandidateTask, ...] = ()
         exploration = GuidedExploration(self.environment, self.tools, assignment.task, prompts, questions)
         fault: TeacherFault | InfrastructureFault | None = None
@@ -151,27 +152,33 @@ class Evolution:
             except InfrastructureFault as stopped:  # the steps so far may still become tasks
                 fault = stopped
             if any(step.error is None for step in exploration.steps):
-                made = await self._abstract(assignment, prompts, questions, reflection, exploration.steps)
+                made = await self._abstract(assignment, prompts, questions, reflection, exploration)
         except InfrastructureFault as stopped:
             fault = stopped
         spent = isinstance(fault, BudgetSpent)
         text = None if fault is None else "out of calls" if spent else one_line(str(fault).split("\n", 1)[0], 300)
         return ExplorationResult(made, len(questions.keys), questions.unreadable, text, spent and questions.left != 0)
 
-    def _prompts(self, assignment: Assignment, known: Mapping[str, Tool]) -> tuple[Sequence[Tool], Prompts]:
+    def _beginning(self, task: Task) -> tuple[dict[str, Tool], str]:
+        """The tools that the task has, and what the world holds where it begins."""
+        with self.environment.open(task) as episode:
+            return offered_tools(episode, task, self.tools), world_of(episode, world_chars(self.options))
+
+    def _prompts(self, assignment: Assignment, known: Mapping[str, Tool], world: str) -> tuple[Sequence[Tool], Prompts]:
         """The tools to offer, of those that the task has (`known`), the used ones first, and the prompts that list them."""
         options, task = self.options, assignment.task
         used = [step.action.name for group in assignment.groups for t in group.trajectories for step in t.steps]
         names = list(dict.fromkeys(name for name in [*(a.name for a in task.solution), *used] if name in known))
-        offered = rendering.relevant(list(known.values()), names, options.max_tools)
-        listed = rendering.tools(list(known.values()), names, options.max_tools, 3 * options.context_chars // 10)
-        return offered, Prompts.of(options, self.notes, listed, task, self.several)
+        offered = tool_list.relevant(list(known.values()), names, options.max_tools)
+        listed = tool_list.tools(list(known.values()), names, options.max_tools, tools_chars(options))
+        return offered, Prompts.of(options, self.notes, listed, task, self.several, world)
 
     async def _abstract(
-        self, assignment: Assignment, prompts: Prompts, questions: Questions, reflection: Reflection | None, steps: Sequence[Step]
+        self, assignment: Assignment, prompts: Prompts, questions: Questions, reflection: Reflection | None, exploration: GuidedExploration
     ) -> tuple[CandidateTask, ...]:
-        options = self.options
-        messages = prompts.abstract(reflection, rendering.steps(steps, prompts.room(reflection)))
+        options, steps = self.options, exploration.steps
+        room = prompts.room(prompts.abstract(reflection, ""))
+        messages = prompts.abstract(reflection, rendering.steps(steps, room, idle=exploration.idle))
         used = [self.tools[name] for name in dict.fromkeys(step.action.name for step in steps) if name in self.tools]
         schema = schemas.candidates(used, len(steps), options.candidates, self.several, options.queries)
         refused: list[Refusal] = []

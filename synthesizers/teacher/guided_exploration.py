@@ -27,7 +27,10 @@ KEPT = 2
 
 @define
 class GuidedExploration:
-    """One exploration. `steps` are its calls in order, failed ones included; `ends` are the numbers of calls after each round."""
+    """One exploration. `steps` are its calls in order, failed ones included; `ends` are the numbers of calls after each round.
+
+    `idle` holds the indices of the calls that succeeded and left the world's state as it was.
+    """
 
     environment: Environment
     tools: Mapping[str, Tool]
@@ -36,6 +39,7 @@ class GuidedExploration:
     questions: Questions
     steps: list[Step] = field(factory=list)
     ends: list[int] = field(factory=list)
+    idle: set[int] = field(factory=set)
 
     async def run(self, head: Sequence[Message], offered: Sequence[Tool]) -> None:
         """Run all rounds. Raises TeacherFault or InfrastructureFault, and keeps the calls so far in `steps`."""
@@ -53,11 +57,13 @@ class GuidedExploration:
             _append(talk, self.prompts.next_round(number + 1))
 
     async def _round(self, number: int, episode: Episode, head: Sequence[Message], talk: list[Message], offered: Sequence[Tool]) -> None:
-        options, repeated, first = self.prompts.options, set[str](), len(self.steps)
+        options, repeated, made = self.prompts.options, set[str](), list[tuple[Action, str]]()
+        state = await asyncio.to_thread(episode.state)
         for n in range(1, options.steps + 1):
             if not self._may_ask:
                 return
-            # Small models repeat calls endlessly, so a tool is not offered again in this round after two calls with the same arguments.
+            # Small models repeat calls endlessly, so after two calls with the same arguments a tool is not offered until a call changes
+            # something; reading again what may have changed is useful.
             free = [tool for tool in offered if tool.name not in repeated] or offered
             schema = schemas.step(free, stop=n > 1)
             messages = fitted(head, talk, limit(options))
@@ -66,11 +72,17 @@ class GuidedExploration:
                 _stopped(talk, want)
                 return
             step, over = await asyncio.to_thread(self._carry_out, episode, want.tool, want.arguments)
-            result = observed(step, len(self.steps) + 1, options.context_chars // 12)
-            if any(before.action == step.action for before in self.steps[first:]):
-                repeated.add(step.action.name)
-                result += " You made this very call before; make another one."
             self.steps.append(step)
+            result = observed(step, len(self.steps), options.context_chars // 12)
+            before, state = state, await asyncio.to_thread(episode.state)
+            if state != before:
+                repeated.clear()
+            elif step.error is None:
+                self.idle.add(len(self.steps) - 1)
+            if (step.action, before) in made:  # with the same state after it as now
+                repeated.add(step.action.name)
+                result += " You made this very call before, and nothing has changed since; make another one."
+            made.append((step.action, state))
             request = cut(wanted(want.thought, want.tool, want.arguments), options.context_chars // 12)
             talk.append({"role": "assistant", "content": request})
             talk.append({"role": "user", "content": result})

@@ -10,13 +10,12 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
-from coevolve import Environment, Task, Tool
+from coevolve import Episode, Task, Tool
 
 
-def offered_tools(environment: Environment, task: Task, tools: Mapping[str, Tool]) -> dict[str, Tool]:
-    """The tools that the agent has in this task, in the environment's order. Raises what the environment raises."""
-    with environment.open(task) as episode:
-        text = "\n".join(str(message.get("content", "")) for message in episode.messages) + json.dumps(episode.tools or [], default=str)
+def offered_tools(episode: Episode, task: Task, tools: Mapping[str, Tool]) -> dict[str, Tool]:
+    """The tools that the agent has in this task, in the environment's order; `episode` is at the task's beginning."""
+    text = "\n".join(str(message.get("content", "")) for message in episode.messages) + json.dumps(episode.tools or [], default=str)
     words = set(re.findall(r"[\w.]+", text))
     groups = defaultdict[str, list[str]](list)
     for tool in tools.values():

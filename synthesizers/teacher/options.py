@@ -43,8 +43,8 @@ class TeacherOptions(EndpointOptions):
     """Upper bound on the explorations of one evolution, one for each task with a signal. Synthetic initial tasks take one each."""
     rounds: int = field(default=2, validator=validators.ge(1))
     """Number of rounds in one exploration."""
-    steps: int = field(default=6, validator=validators.ge(1))
-    """Upper bound on the actions in one round."""
+    steps: int = field(default=8, validator=validators.ge(1))
+    """Upper bound on the actions in one round; nine in ten of BFCL's own solutions have no more than 8."""
     candidates: int = field(default=3, validator=validators.ge(1))
     """Number of candidate tasks that one request asks for."""
     reasks: int = field(default=2, validator=[validators.ge(0), validators.le(10)])

@@ -203,7 +203,10 @@ def _turns(value: Any, queries: Queries) -> tuple[CandidateTurn, ...]:
         request = re.sub(r"\n\s*\n", "\n", _text(turn.get("request"), "request"))
         if not request and queries == "teacher":
             raise Refusal(Reason.NO_QUERY, "a turn without a request")
-        turns.append(CandidateTurn(request, _solution(turn.get("solution"))))
+        asks_back = turn.get("solution") == []  # the user leaves out a value, and the next turn gives it
+        turns.append(CandidateTurn(request, () if asks_back else _solution(turn.get("solution"))))
+    if any(not turn.solution and not after for turn, after in zip(turns, [*(one.solution for one in turns[1:]), ()], strict=True)):
+        raise Refusal(Reason.NO_SOLUTION, "a turn without calls, and none in the next")
     if sum(len(turn.solution) for turn in turns) > MAX_CALLS:
         raise Refusal(Reason.BAD_SOLUTION, f"more than {MAX_CALLS} calls")
     return tuple(turns)

@@ -32,7 +32,7 @@ The environment:
 
 Its tools:
 {tools}
-
+{world}
 The notes above are for the agent. You answer with one JSON object and nothing else."""
 
 _REFLECT = """The agent was given this task:
@@ -69,17 +69,24 @@ _ABSTRACT = """These calls were made in the environment, beginning where this ta
 
 {steps}
 
-Make {count} new tasks of them that the agent can be trained on. Each needs calls that depend on each other, and differs from the task
-above and from the others. {rules} The solution names the calls above by their numbers, in order, failed ones left out, and none that
-the user's words do not ask for or need. A call that was not made may be written out, {{"tool": NAME, "arguments": {{...}}}}: a question ends
-with the one that gives its answer, where the notes name such a call. Answer with one JSON object of this shape:
+Make at most {count} new tasks of them that the agent can be trained on; fewer, or an empty list, are fine. Each needs calls that depend
+on each other. The tasks differ from each other and from the one above in what they end in or in what they ask: a part of another task, or
+the same calls divided anew, is refused. {rules} The solution names the calls above by their numbers, in order, failed ones left out, and
+none that the user's words do not ask for or need.{turns} A call that was not made may be written out, {{"tool": NAME, "arguments": {{...}}}}:
+a question ends with the one that gives its answer, where the notes name such a call. Answer with one JSON object of this shape:
 {shape}"""
 
-RULES = """The words are those of a person with a purpose, who knows nothing of tools: no tool's name, no argument's name, no list of
-calls. They say every value that the agent needs and cannot look up. They say no value that an earlier call returns, but describe it ("its
-price", "the order you just placed"). They allow one reading only: "the cheapest one", never "one of them". They ask for everything that
-the calls do, and for nothing else."""
+RULES = """The words are those of a person with a purpose, who knows nothing of tools: no list of calls, no tool's name, no argument's
+name as code writes it (access_token; "access token" is fine). They say every value that the agent needs and cannot look up: airport
+codes, symbols and ids that come from nowhere are refused. They say no value that an earlier call returns, but describe it ("its price",
+"the order you just placed"). They allow one reading only: "the cheapest one", never "one of them". They ask for everything that the calls
+do, and for nothing else; a lookup that a later call needs is not asked for."""
 """What a good request is, for the teacher."""
+
+TURNS = """The turns share out the calls in their order. In each the user asks for exactly what its calls do; lookups that these or later
+calls need belong to it unasked. A turn has no calls ([]) only where the user leaves out a value and the agent must ask: the next turn gives
+it."""
+"""What good turns are, for the teacher."""
 
 
 @frozen
@@ -93,14 +100,16 @@ class Prompts:
     """Whether tasks have several user turns."""
 
     @classmethod
-    def of(cls, options: TeacherOptions, notes: str, tools: str, task: Task, several: bool) -> "Prompts":
-        """Prompts whose system message holds the environment's notes and the rendered tools."""
-        return cls(options, _SYSTEM.format(notes=rendering.cut(notes, options.context_chars // 10), tools=tools), task, several)
+    def of(cls, options: TeacherOptions, notes: str, tools: str, task: Task, several: bool, world: str = "") -> "Prompts":
+        """Prompts whose system message holds the environment's notes, the rendered tools and the task's world ("": not known)."""
+        holds = f"\nThe world where the task begins:\n{world}\n" if world else ""
+        system = _SYSTEM.format(notes=rendering.cut(notes, options.context_chars // 10), tools=tools, world=holds)
+        return cls(options, system, task, several)
 
     def reflect(self, signal: Signal, evidence: str) -> list[Message]:
         """The request for a reflection on a signal."""
         measured = rendering.cut(json.dumps(dict(signal.evidence), sort_keys=True), 300)
-        why = KINDS.get(signal.kind, f"The signal {signal.kind!r} says: {measured}")
+        why = KINDS.get(signal.kind) or f"The signal {signal.kind!r} {f'says: {measured}' if signal.evidence else 'was found here.'}"
         return self._ask(_REFLECT.format(query=self._query, why=why, evidence=evidence))
 
     def explore(self, reflection: Reflection | None) -> list[Message]:
@@ -125,6 +134,7 @@ class Prompts:
             steps=steps,
             count=self.options.candidates,
             rules=RULES,
+            turns=f" {TURNS}" if self.several and self.options.queries == "teacher" else "",
             shape=_shape(self.options.queries, self.several),
         )
         return self._ask(text)
@@ -136,15 +146,24 @@ class Prompts:
     def _ask(self, text: str) -> list[Message]:
         return [{"role": "system", "content": self.system}, {"role": "user", "content": text}]
 
-    def room(self, reflection: Reflection | None = None) -> int:
-        """The characters that a request has left for evidence or steps."""
-        taken = len(self.system) + len(self._query) + len(context(reflection, self.options.context_chars)) + len(RULES)
-        return limit(self.options) - taken - 900
+    def room(self, messages: Sequence[Message]) -> int:
+        """The characters that a request without its evidence or steps has left for them."""
+        return limit(self.options) - sum(len(message["content"]) for message in messages)
 
 
 def limit(options: TeacherOptions) -> int:
     """Upper bound on the characters of a request, so that an unreadable reply and AGAIN can be appended to it."""
     return options.context_chars - quoted_chars(options) - len(AGAIN)
+
+
+def tools_chars(options: TeacherOptions) -> int:
+    """Upper bound on the characters of the list of tools; less of a short prompt, of which the fixed words take much."""
+    return min(3 * options.context_chars // 10, options.context_chars // 2 - 1900)
+
+
+def world_chars(options: TeacherOptions) -> int:
+    """Upper bound on the characters that tell what the world holds; 0 for a short prompt."""
+    return min(1500, max(0, options.context_chars // 8 - 1000))
 
 
 def quoted_chars(options: TeacherOptions) -> int:

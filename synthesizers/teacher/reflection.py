@@ -17,8 +17,8 @@ async def reflect(questions: Questions, prompts: Prompts, assignment: Assignment
     """The teacher's reflection on a signal; None without a signal, and where no reply can be read. Raises TeacherFault."""
     if assignment.signal is None:
         return None
-    text = evidence(assignment.signal, assignment.groups, others, prompts.room())
-    messages = prompts.reflect(assignment.signal, text)
+    room = prompts.room(prompts.reflect(assignment.signal, ""))
+    messages = prompts.reflect(assignment.signal, evidence(assignment.signal, assignment.groups, others, room))
     return await questions.ask("reflect", "", messages, schemas.REFLECTION, read_reflection)
 
 

@@ -1,4 +1,4 @@
-"""Render tools, calls and trajectories as text for prompts, in a bounded number of characters.
+"""Render calls and trajectories as text for prompts, in a bounded number of characters.
 
 A text that is too long keeps its head and its tail. A trajectory that is too long keeps its first and last calls and those around the focus
 (the first failed call, or the first difference from another trajectory), then as many others as fit, nearest first. A note at each cut
@@ -6,10 +6,13 @@ states how much is missing.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from coevolve import Step, Tool, Trajectory
+from coevolve import Step, Trajectory
+
+IDLE = " [changed nothing]"
+"""Follows a call that left the world as it was."""
 
 _SHORTEST = 60
 """Lower bound on the characters of a shortened text; the note about the cut takes about as many."""
@@ -36,15 +39,20 @@ def call(name: str, arguments: Any) -> str:
     return f"{name} {json.dumps(dict(arguments), ensure_ascii=False, default=str)}"
 
 
-def steps(explored: Sequence[Step], chars: int, focus: int | None = None) -> str:
-    """The calls in order, numbered from 1, each with its result; `focus` is the index of the call to keep first."""
+def steps(explored: Sequence[Step], chars: int, focus: int | None = None, idle: Collection[int] = ()) -> str:
+    """The calls in order, numbered from 1, each with its result.
+
+    `focus` is the index of the call to keep first. `idle` holds the indices of calls that are known to have changed nothing.
+    """
     if not explored:
         return "(no call was made)"[: max(0, chars)]
-    lines = [_line(number, step) for number, step in enumerate(explored, 1)]
+    marks = [IDLE if index in idle else "" for index in range(len(explored))]
+    whole = [_line(number, step) for number, step in enumerate(explored, 1)]
+    lines = [line + mark for line, mark in zip(whole, marks, strict=True)]
     if sum(map(len, lines)) + len(lines) - 1 <= chars:
         return "\n".join(lines)
     each = max(_SHORTEST, chars // 8)
-    lines = [cut(line, each) for line in lines]
+    lines = [cut(line, each) + mark for line, mark in zip(whole, marks, strict=True)]
     kept: set[int] = set()
     for index in _by_weight(len(lines), _failed(explored) if focus is None else focus):
         if len(_assembled(explored, lines, kept | {index})) > chars:
@@ -63,49 +71,6 @@ def transcript(title: str, trajectory: Trajectory, chars: int, focus: int | None
             end += f"; its last words: {cut(words, 200)}"
     room = chars - len(title) - len(end) - 2
     return cut(f"{title}\n{steps(trajectory.steps, max(_SHORTEST, room), focus)}\n{end}", chars)
-
-
-def relevant(tools: Sequence[Tool], names: Sequence[str], most: int) -> list[Tool]:
-    """At most `most` tools: those named, in that order, then the others of their groups, then the rest."""
-    by_name = {tool.name: tool for tool in tools}
-    first = [by_name[name] for name in dict.fromkeys(names) if name in by_name]
-    taken, groups = {tool.name for tool in first}, {tool.group for tool in first}
-    others = [tool for tool in tools if tool.name not in taken]
-    return [*first, *(t for t in others if t.group in groups), *(t for t in others if t.group not in groups)][: max(0, most)]
-
-
-def tools(known: Sequence[Tool], names: Sequence[str], most: int, chars: int) -> str:
-    """The relevant tools, one in each line, and a count of the others. Arguments with `?` are optional."""
-    shown = [cut(_tool(tool), max(_SHORTEST, chars // 4)) for tool in relevant(known, names, most)]
-    while shown and len(_with_rest(shown, len(known))) > chars:
-        shown.pop()
-    return cut(_with_rest(shown, len(known)), chars)
-
-
-def _with_rest(shown: Sequence[str], known: int) -> str:
-    note = [f"[{known - len(shown)} of {known} tools are not shown]"] if known > len(shown) else []
-    return "\n".join([*shown, *note])
-
-
-def _tool(tool: Tool) -> str:
-    required = tool.parameters.get("required", ())
-    given = ", ".join(
-        f"{name}{'' if name in required else '?'}: {_type(schema)}" for name, schema in tool.parameters.get("properties", {}).items()
-    )
-    gives = f" -> {_type(tool.returns)}" if tool.returns else ""
-    return f"{tool.name}({given}){gives}: {cut(' '.join(tool.description.split()), 300)}"
-
-
-def _type(schema: Any) -> str:
-    if schema.get("enum"):
-        return cut("|".join(map(str, schema["enum"])), 200)
-    kind = schema.get("type", "any")
-    if kind == "array":
-        return f"[{_type(schema.get('items', {}))}]"
-    if kind == "object" and schema.get("properties"):
-        return cut("{" + ", ".join(f"{name}: {_type(inner)}" for name, inner in schema["properties"].items()) + "}", 200)
-    named = schema.get("format")
-    return f"{kind} {named}" if isinstance(named, str) else str(kind)
 
 
 def _line(number: int, step: Step) -> str:

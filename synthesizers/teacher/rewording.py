@@ -7,12 +7,12 @@ from typing import Any
 
 import attrs
 
-from coevolve import CandidateTask, Environment, Message, Task, Verdict, play
+from coevolve import Action, CandidateTask, Environment, Message, Task, Verdict, play
 
 from . import rendering
 from .faults import TeacherFault
 from .parsing import read_requests
-from .prompts import RULES
+from .prompts import RULES, TURNS
 from .schemas import requests
 from .teacher_client import TeacherClient
 
@@ -45,9 +45,9 @@ _PROBLEMS = {
 def reword(client: TeacherClient, candidate: CandidateTask, verdict: Verdict, environment: Environment) -> CandidateTask | None:
     """The candidate with the teacher's new request; None where the teacher gives none, or the environment makes no such task."""
     task = candidate.task
-    turns = [list(group) for _, group in groupby(task.solution, key=lambda action: action.turn)]
+    turns = _turns(task)
     key = f"{task.origin.iteration}/repair/{task.id}"
-    texts = asyncio.run(_asked(client, key, task, _messages(task, verdict, len(turns)), len(turns)))
+    texts = asyncio.run(_asked(client, key, task, _messages(task, verdict, turns), len(turns)))
     if not texts or "\n\n".join(texts) == task.query:
         return None
     made = play(environment, task, environment.script(task.solution)[:LIMIT])
@@ -70,16 +70,24 @@ async def _asked(client: TeacherClient, key: str, task: Task, messages: Sequence
     return read_requests(reply, count)
 
 
-def _messages(task: Task, verdict: Verdict, count: int) -> list[dict[str, Any]]:
-    lines = []
-    for number, (_, actions) in enumerate(groupby(task.solution, key=lambda action: action.turn), 1):
-        lines += [f"Turn {number}:"] * (count > 1) + [rendering.call(action.name, action.arguments) for action in actions]
+def _turns(task: Task) -> list[list[Action]]:
+    """The actions of each turn. A turn may have none, where the request has as many paragraphs as there are turns then."""
+    turns = {number: list(group) for number, group in groupby(task.solution, key=lambda action: action.turn)}
+    last = max(turns, default=-1)
+    return [turns.get(number, []) for number in range(last + 1)] if len(task.query.split("\n\n")) == last + 1 else list(turns.values())
+
+
+def _messages(task: Task, verdict: Verdict, turns: Sequence[Sequence[Action]]) -> list[dict[str, Any]]:
+    lines, count = list[str](), len(turns)
+    for number, actions in enumerate(turns, 1):
+        calls = [rendering.call(action.name, action.arguments) for action in actions]
+        lines += [f"Turn {number}:"] * (count > 1) + (calls or ["(no call: the user leaves out a value, and the agent asks for it)"])
     text = _REWORD.format(
         query=rendering.cut(task.query, 6_000),
         solution=rendering.cut("\n".join(lines), 6_000),
         problem=_PROBLEMS.get(verdict.reason, "{detail}").format(detail=rendering.cut(verdict.detail, 2_000)),
         count="one text" if count == 1 else f"{count} texts, one for each turn",
-        rules=RULES,
+        rules=f"{RULES} {TURNS}" if count > 1 else RULES,
         shape=", ".join(['"what the user says"'] * min(count, 2)),
     )
     return [{"role": "system", "content": _SYSTEM}, {"role": "user", "content": text}]

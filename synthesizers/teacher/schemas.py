@@ -38,21 +38,23 @@ def step(tools: Sequence[Tool], stop: bool = True) -> Schema:
 
 
 def candidates(tools: Sequence[Tool], steps: int, count: int, turns: bool = False, queries: Queries = "teacher") -> Schema:
-    """At most `count` candidates, solved by some of `steps` explored steps (by number, from 1) and by calls of `tools`.
+    """At most `count` candidates, or none, solved by some of `steps` explored steps (by number, from 1) and by calls of `tools`.
 
-    With `turns` a candidate is a list of user turns. Where the environment writes the requests, a candidate has no query.
+    With `turns` a candidate is a list of user turns, of which some may have no calls. Where the environment writes the requests, a
+    candidate has no query.
     """
     parts = [{"type": "integer", "enum": list(range(1, steps + 1))}] if steps else []
     if not tools and not parts:
         raise ValueError("a solution needs at least one step or tool")
-    solution = _list(_any([*parts, *map(_call, tools)]), 1, max(12, steps))
+    part, most = _any([*parts, *map(_call, tools)]), max(12, steps)
+    solution = _list(part, 1, most)
     if queries == "environment":
         item = _object(intent=_TEXT, solution=solution)
     elif turns:
-        item = _object(intent=_TEXT, turns=_list(_object(request=_TEXT, solution=solution), 1, 6))
+        item = _object(intent=_TEXT, turns=_list(_object(request=_TEXT, solution=_list(part, 0, most)), 1, 6))
     else:
         item = _object(intent=_TEXT, query=_TEXT, solution=solution)
-    return _object(candidates=_list(item, 1, count))
+    return _object(candidates=_list(item, 0, count))
 
 
 def requests(count: int) -> Schema:

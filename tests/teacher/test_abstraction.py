@@ -266,6 +266,15 @@ def misfit(tool: Tool, arguments: Any) -> str:
     return ""
 
 
+def test_a_turn_in_which_the_user_leaves_out_a_value_becomes_a_turn_without_calls(bfcl: Bfcl) -> None:
+    start = next(task for task in bfcl.tasks("train") if [action.turn for action in task.solution].count(0) == 1)
+    explored = explore(bfcl, start, start.solution[:1])
+    turns = (CandidateTurn("Could you do it?", ()), CandidateTurn("With this one.", (1,)))
+    task = realise(Candidate("why", "Could you do it?\n\nWith this one.", (1,), turns), start, explored, bfcl, "t", ORIGIN)
+    assert [action.turn for action in task.solution] == [1] and task.payload["category"] == "miss_param"
+    assert task.payload["ground_truth"][0] == [] and score(bfcl, task) >= SUCCESS
+
+
 TOOL = Tool(
     "t",
     "",

@@ -261,3 +261,24 @@ def test_within_counts_depth_and_characters() -> None:
     assert within({"a": [[1]]}, depth=3) and not within({"a": [[1]]}, depth=2)
     assert within("x" * 50, size=50) and not within("x" * 51, size=50)
     assert within("x") and within([]) and within({})
+
+
+@pytest.mark.parametrize(
+    ("solutions", "reason"),
+    [
+        ([[], [1]], None),
+        ([[1], [], [2]], None),
+        ([[], [1], [], [2]], None),
+        ([[1], []], "no_solution"),
+        ([[], [], [1]], "no_solution"),
+        ([[]], "no_solution"),
+        ([None, [1]], "no_solution"),
+        (["", [1]], "no_solution"),
+    ],
+)
+def test_only_a_turn_whose_value_comes_in_the_next_may_have_no_calls(solutions: list[Any], reason: str | None) -> None:
+    turns = [{"request": f"r{number}", "solution": solution} for number, solution in enumerate(solutions)]
+    good, bad = read_candidates(json.dumps({"candidates": [{"intent": "i", "turns": turns}]}))
+    assert [refusal.reason for refusal in bad] == ([reason] if reason else []) and len(good) == (reason is None)
+    if good:
+        assert [list(turn.solution) for turn in good[0].turns] == solutions

@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import attrs
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coevolve import Action, Signal, Step, Tool, Trajectory
+from coevolve import Action, Signal, Step, Trajectory
 from coevolve.synthesizers.teacher.evidence import evidence, parting
-from coevolve.synthesizers.teacher.rendering import cut, relevant, steps, tools, transcript
+from coevolve.synthesizers.teacher.rendering import cut, steps, transcript
 from coevolve.testing import make_group, make_task, make_trajectory
 
 LEFT_OUT = re.compile(r" \[\.\.\. (\d+) characters left out \.\.\.\] ")
@@ -75,6 +77,13 @@ def test_steps_that_fit_are_rendered_whole() -> None:
     assert steps([], 500) == "(no call was made)"
 
 
+def test_calls_that_changed_nothing_are_marked_also_where_their_results_are_cut() -> None:
+    explored = [step("look", "one"), step("set", "done"), step("look", "x" * 900)]
+    assert steps(explored[:2], 500, idle=(0,)) == "1. look {} -> one [changed nothing]\n2. set {} -> done"
+    cut_short = steps(explored, 400, idle=(0, 2))
+    assert cut_short.count("[changed nothing]") == 2 and cut_short.endswith("x [changed nothing]") and "left out" in cut_short
+
+
 def test_a_transcript_ends_with_score_fault_and_last_words() -> None:
     told = attrs.evolve(run("a", score=0.0), fault="no_call", messages=({"role": "assistant", "content": "I would call b"},))
     assert transcript("An attempt:", told, 500).splitlines() == [
@@ -82,38 +91,6 @@ def test_a_transcript_ends_with_score_fault_and_last_words() -> None:
         "1. a {} -> did a",
         "Ended: score 0, no_call; its last words: I would call b",
     ]
-
-
-TOOLS = [
-    Tool(
-        f"{group}.{name}", f"{name} of {group}", {"type": "object", "properties": {"who": {"type": "string"}}, "required": []}, None, group
-    )
-    for group in ("mail", "files", "music")
-    for name in ("find", "send", "drop")
-]
-
-
-def test_relevant_tools_come_first_then_their_groups() -> None:
-    names = [tool.name for tool in relevant(TOOLS, ["files.send", "nothing", "files.send"], 5)]
-    assert names == ["files.send", "files.find", "files.drop", "mail.find", "mail.send"]
-    assert relevant(TOOLS, [], 100) == TOOLS
-    assert relevant(TOOLS, ["mail.find"], 0) == []
-
-
-def test_the_tools_that_do_not_fit_are_counted() -> None:
-    shown = tools(TOOLS, ["music.drop"], 2, 1000).splitlines()
-    assert shown == ["music.drop(who?: string): drop of music", "music.find(who?: string): find of music", "[7 of 9 tools are not shown]"]
-    assert "not shown" not in tools(TOOLS, [], 9, 1000)
-
-
-@settings(deadline=None)
-@given(st.integers(0, 12), st.integers(40, 600))
-def test_tools_keep_to_their_room_and_count(most: int, chars: int) -> None:
-    shown = tools(TOOLS, ["music.drop"], most, chars)
-    assert len(shown) <= chars
-    lines = [line for line in shown.splitlines() if "(who?" in line]
-    if len(lines) < len(TOOLS):
-        assert f"[{len(TOOLS) - len(lines)} of {len(TOOLS)} tools are not shown]" in shown
 
 
 def boundary() -> Signal:
@@ -133,6 +110,34 @@ def test_a_boundary_has_success_failure_and_their_first_difference() -> None:
     assert "3. d {} -> FAILED: no d!" in failure and "score 0" in failure
     assert "old" not in shown and "1. x" not in shown
     assert parting(good.steps, bad.steps) == 2
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "said"),
+    [
+        ("abc", "ab", "The attempt that failed makes only the first 2 of the 3 calls: it stopped there."),
+        ("abc", "", "The attempt that failed makes only the first 0 of the 3 calls: it stopped there."),
+        ("ab", "abcd", "The attempt that failed makes all 2 calls of the one that succeeded, and then 2 more."),
+        ("ab", "ab", "Both make the same calls, 2 in all."),
+        ("ab", "xy", "The first 0 calls are the same in both; they part at call 1."),
+    ],
+)
+def test_an_attempt_that_is_the_beginning_of_the_other_only_stopped_early(good: str, bad: str, said: str) -> None:
+    group = attrs.evolve(make_group("t", iteration=5), trajectories=(run(*good, iteration=5), run(*bad, score=0.0, iteration=5, index=1)))
+    shown = evidence(boundary(), [group], [], 2000)
+    assert said in shown and ("they part" in shown) == ("they part" in said)
+
+
+@pytest.mark.parametrize("kind", ["boundary", "forgetting", "rare", "another"])
+@pytest.mark.parametrize(
+    "known", [{}, {"successes": None, "counts": None, "recent": None, "now": None}, {"rollouts": 4, "observations": 9}]
+)
+def test_evidence_that_a_signal_lacks_is_not_printed(kind: str, known: dict[str, Any]) -> None:
+    group = attrs.evolve(make_group("t", iteration=5), trajectories=(run("a", iteration=5), run("b", score=0.0, iteration=5, index=1)))
+    shown = evidence(Signal(kind, "t", 5, 1.0, known), [group], [], 2000)
+    assert shown.splitlines()[0].startswith(("The first 0 calls", "An attempt that shows it:", "The earlier success itself"))
+    assert not re.search(r"None|not known|not told|attempts at iteration|observations", shown) and "1. a {}" in shown
+    assert evidence(Signal(kind, "t", 5, 1.0, known), [], [], 2000).strip(), "never an empty prompt"
 
 
 def test_the_first_difference_of_long_attempts_is_never_cut() -> None:

@@ -7,10 +7,11 @@ import attrs
 import pytest
 from shop import Shop, shop_task
 
-from coevolve import REPAIRABLE, CandidateTask, Environment, HasReader, Message, Origin, Reason, Repairs, Task, Verdict
+from coevolve import REPAIRABLE, CandidateTask, Environment, HasReader, Message, Origin, Reason, Repairs, Task, Tool, Verdict
 from coevolve.synthesizers.teacher import Teacher, TeacherOptions
 from coevolve.synthesizers.teacher.faults import TeacherFault
 from coevolve.synthesizers.teacher.offered_tools import offered_tools
+from coevolve.synthesizers.teacher.prompts import TURNS
 from coevolve.synthesizers.teacher.rewording import reword
 
 SHOP = cast(Environment, Shop())
@@ -60,6 +61,20 @@ def test_the_teacher_words_the_same_solution_anew() -> None:
     assert schema["properties"]["requests"]["minItems"] == 2
 
 
+def test_a_turn_in_which_the_agent_asks_back_is_worded_too() -> None:
+    class Asking(Shop):
+        def compose(self, start: Task, steps: Any, task_id: str, query: str | None = None) -> Task | None:
+            return attrs.evolve(start, id=task_id, query=query or "")
+
+    later = tuple(attrs.evolve(action, turn=1) for action in TASK.solution)
+    task = attrs.evolve(TASK, solution=later, query="Buy some lamps.\n\nTwo of the floor lamp.")
+    client: Any = Answers(json.dumps({"requests": ["I want lamps.", "Two floor lamps."]}))
+    made = reword(client, CandidateTask(task), VERDICT, cast(Environment, Asking()))
+    assert made is not None and made.task.query == "I want lamps.\n\nTwo floor lamps." and made.task.solution == later
+    text = client.asked[0][3]
+    assert "Turn 1:\n(no call: the user leaves out a value" in text and "Turn 2:\nlist_lamps" in text and TURNS in text
+
+
 @pytest.mark.parametrize(
     "reply",
     [
@@ -105,12 +120,17 @@ class Described(Shop):
         return episode
 
 
+def offered(shop: Environment, task: Task, tools: Mapping[str, Tool]) -> list[str]:
+    with shop.open(task) as episode:
+        return list(offered_tools(episode, task, tools))
+
+
 def test_only_tools_that_the_task_has_are_offered() -> None:
     tools = {tool.name: tool for tool in SHOP.describe().tools}
     garage = {name: attrs.evolve(tool, name=f"car_{name}", group="garage") for name, tool in tools.items()}
     known = tools | {tool.name: tool for tool in garage.values()}
     described = cast(Environment, Described("Tools: " + ", ".join(f"{name}()" for name in tools)))
-    assert list(offered_tools(described, TASK, known)) == list(tools)
+    assert offered(described, TASK, known) == list(tools)
     silent = cast(Environment, Described("Look the tools up; list_lamps is one of them."))
-    assert list(offered_tools(silent, TASK, known)) == list(known), "an agent that looks tools up has them all"
-    assert list(offered_tools(described, attrs.evolve(TASK, solution=()), known)) == list(known)
+    assert offered(silent, TASK, known) == list(known), "an agent that looks tools up has them all"
+    assert offered(described, attrs.evolve(TASK, solution=()), known) == list(known)

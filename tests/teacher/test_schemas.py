@@ -123,11 +123,15 @@ def test_what_the_candidates_allow_is_read() -> None:
         (schemas.candidates([MAIL], 3, 2, queries="environment"), worded, "environment"),
     ):
         assert valid(schema, {"candidates": [item]})
-        assert not valid(schema, {"candidates": [item] * 3}) and not valid(schema, {"candidates": []})
+        assert not valid(schema, {"candidates": [item] * 3})
+        assert valid(schema, {"candidates": []}), "a teacher without another idea need not repeat one"
         good, bad = read_candidates(json.dumps({"candidates": [item]}), queries)  # type: ignore[arg-type]
         assert len(good) == 1 and bad == []
     assert not valid(schemas.candidates([MAIL], 3, 2), {"candidates": [{**single, "solution": [4]}]})
     assert not valid(schemas.candidates([MAIL], 3, 2), {"candidates": [{**single, "solution": []}]})
+    asking = {"intent": "i", "turns": [{"request": "a", "solution": []}, {"request": "b", "solution": [1]}]}
+    assert valid(schemas.candidates([MAIL], 3, 2, turns=True), {"candidates": [asking]})
+    assert read_candidates('{"candidates": []}')[0] == [], "no candidates, and no unreadable reply"
 
 
 def test_what_the_reflection_allows_is_read() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from coevolve import Action, Message, Signal, Step, Task
 from coevolve.synthesizers.teacher import prompts as words
-from coevolve.synthesizers.teacher import rendering
+from coevolve.synthesizers.teacher import rendering, tool_list
 from coevolve.synthesizers.teacher.assignments import assignments, in_turn
 from coevolve.synthesizers.teacher.evolution import Evolution
 from coevolve.synthesizers.teacher.faults import BudgetSpent, TeacherFault
@@ -160,6 +160,29 @@ def test_a_tool_is_not_offered_again_in_the_round_after_two_equal_calls() -> Non
     assert "make another one" in scripted.asked[2][1][-1]["content"]
 
 
+def test_reading_again_after_a_change_is_no_repetition() -> None:
+    code = WORLD.open(TASK).step(WORLD.script([Action("catalog.find", LOOKUP)])[0]).steps[0].result["reference"]
+    add, count = {"tool": "stock.add", "arguments": {"code": code, "amount": 5}}, {"tool": "stock.count", "arguments": {"code": code}}
+    calls = [count, add, count, CODE, count, add, add, count]
+    exploration, scripted = explored({f"5/explore/1/1.{n}": call for n, call in enumerate(calls, 1)}, steps=9)
+    told = [message["content"] for message in scripted.asked[-1][1]][3::2]
+    assert ["make another one" in text for text in told] == [False, False, False, False, True, True, True, False]
+    assert "nothing has changed since" in told[4]
+    assert exploration.idle == {0, 2, 3, 4, 7}, "a lookup of something else changes nothing, and marks nothing as new"
+    offers = [
+        {option["properties"]["tool"]["enum"][0] for option in schema["properties"]["action"]["anyOf"]} for _, _, schema in scripted.asked
+    ]
+    assert "stock.count" not in offers[5] and "stock.count" in offers[6], "offered again once something has changed"
+
+
+def test_calls_that_failed_are_not_marked_as_changing_nothing() -> None:
+    wrong = {"tool": "stock.add", "arguments": {"code": "C0", "amount": 1}}
+    exploration, scripted = explored({"5/explore/1/1.1": wrong, "5/explore/1/1.2": CODE, "5/explore/1/1.3": wrong}, steps=3)
+    assert exploration.idle == {1}
+    exploration, scripted = explored({"5/explore/1/1.1": wrong, "5/explore/1/1.2": CODE, "5/explore/1/1.3": wrong, "5/explore/1/1.4": STOP})
+    assert "make another one" in scripted.asked[-1][1][-1]["content"], "a failed call that is tried again fails again"
+
+
 def test_an_unreadable_step_is_requested_again_and_then_ends_the_round() -> None:
     replies = {"5/explore/1/1.1": "hm", "5/explore/1/1.1/again1": json.dumps({"thought": "t", "action": CODE})}
     replies |= {"5/explore/1/1.2": "hm", "5/explore/1/1.2/again1": "hm"}
@@ -191,17 +214,52 @@ def test_a_wave_is_as_large_as_the_calls_that_are_left_allow(calls: int | None, 
     assert evolution._wave(waiting) == expected
 
 
+def asked_for(several: bool, world: str = "", **options: Any) -> tuple[str, str]:
+    """The system message and the request for candidates."""
+    made = Prompts.of(TeacherOptions(**options), "notes", "tools", TASK, several, world).abstract(None, "1. look")
+    return made[0]["content"], made[1]["content"]
+
+
+def test_the_request_for_tasks_has_the_rules_of_turns_where_tasks_have_turns() -> None:
+    _, several = asked_for(True)
+    _, single = asked_for(False)
+    assert words.TURNS in several and words.TURNS not in single and words.TURNS not in asked_for(True, queries="environment")[1]
+    for text in (several, single):
+        assert words.RULES in text and "at most 3 new tasks" in text and "an empty list, are fine" in text
+
+
+def test_the_world_is_told_where_it_is_known() -> None:
+    assert "The world where the task begins:\n{}\n" in asked_for(False, "{}")[0] and "The world" not in asked_for(False)[0]
+
+
+def test_a_signal_of_another_kind_without_evidence_says_nothing() -> None:
+    prompts = Prompts.of(TeacherOptions(), "notes", "tools", TASK, False)
+    text = prompts.reflect(Signal("odd", "t", 1, 1.0, {}), "e")[1]["content"]
+    assert "The signal 'odd' was found here." in text and "{}" not in text
+    assert """'odd' says: {"a": 1}""" in prompts.reflect(Signal("odd", "t", 1, 1.0, {"a": 1}), "e")[1]["content"]
+
+
+@pytest.mark.parametrize("chars", [6000, 8000, 9500, 24_000])
+def test_the_longest_texts_leave_room_for_calls(chars: int) -> None:
+    options = TeacherOptions(context_chars=chars)
+    task = evolve(TASK, query="q" * chars)
+    prompts = Prompts.of(options, "n" * chars, "t" * words.tools_chars(options), task, True, "w" * words.world_chars(options))
+    long = "x" * chars
+    assert prompts.room(prompts.abstract(Reflection(long, long, tuple(f"{n}{long}" for n in range(9)), long), "")) >= 150
+
+
 LONG = st.text(st.characters(codec="utf-8"), max_size=3000)
 
 
 @settings(max_examples=40, deadline=None)
-@given(LONG, LONG, LONG, st.lists(LONG, min_size=1, max_size=8), st.lists(LONG, max_size=8), st.integers(6000, 9000))
+@given(LONG, LONG, LONG, st.lists(LONG, min_size=1, max_size=8), st.lists(LONG, max_size=8), st.integers(6000, 12_000))
 def test_no_prompt_is_longer_than_it_may_be(notes: str, query: str, text: str, tries: list[str], seen: list[str], chars: int) -> None:
     options = TeacherOptions(context_chars=chars)
     description = WORLD.describe()
-    tools = rendering.tools(list(description.tools), [], options.max_tools, 3 * chars // 10)
+    tools = tool_list.tools(list(description.tools), [], options.max_tools, words.tools_chars(options))
+    world = "w" * words.world_chars(options)
     task = Task("t", "stockroom", query, "", (Action("catalog.find", {"item": text}),))
-    prompts = Prompts.of(options, notes, tools, task, True)
+    prompts = Prompts.of(options, notes, tools, task, True, world)
     reflection = Reflection(text, text, tuple(tries), text)
     steps = [Step(Action("catalog.find", {"item": one}), one, one, one if n % 2 else None) for n, one in enumerate(seen)]
     talk: list[Message] = []
@@ -209,10 +267,11 @@ def test_no_prompt_is_longer_than_it_may_be(notes: str, query: str, text: str, t
         said = rendering.cut(words.wanted(text, "catalog.find", step.action.arguments), chars // 12)
         talk += [{"role": "assistant", "content": said}, {"role": "user", "content": words.observed(step, number, chars // 12)}]
     again = words.quoted_chars(options) + len(words.AGAIN)
+    odd = Signal("odd", "t", 1, 1.0, {"why": text})
     for messages in (
-        prompts.reflect(Signal("odd", "t", 1, 1.0, {"why": text}), "x" * prompts.room()),
+        prompts.reflect(odd, "x" * prompts.room(prompts.reflect(odd, ""))),
         words.fitted(prompts.explore(reflection), talk, words.limit(options)),
-        prompts.abstract(reflection, rendering.steps(steps, prompts.room(reflection))),
+        prompts.abstract(reflection, rendering.steps(steps, prompts.room(prompts.abstract(reflection, "")), idle=range(len(steps)))),
     ):
         assert sum(len(message["content"]) for message in messages) + again <= chars
         roles = [message["role"] for message in messages]

@@ -89,6 +89,10 @@ def test_the_estimate_counts_requests_tokens_and_cost() -> None:
     )  # 3 * 2 * (2 + 3) * (1 + 1) calls of 1000 + 200 tokens
 
 
+def test_the_defaults_cost_what_the_page_says() -> None:
+    assert "(144 requests," in estimate(TeacherOptions(), 1)
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
