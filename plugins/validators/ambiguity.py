@@ -34,7 +34,8 @@ _CHOSEN = re.compile(
     r"\b(first|second|third|fourth|fifth|last|latest|newest|oldest|earliest|next|previous|former|latter|top|bottom|only|all|both|every|each"
     r"|whole|whatever|everything|everyone|most|least|best|worst|highest|lowest|cheapest|other|rest|same|original|final|main"
     r"|(?!(?:inter|requ|inv|prot|sugg|harv|for|man|cont)est\b)\w{3,}est|more than|less than|fewer|(?:above|below|under|over) \W?\d"
-    r"|at least|at most|(?:the|any) ones? with(?:out)?|(?:is|are|has|have)(?: not| still|n't)|starts? with|ends? with|contain\w*|whose|named|called)\b",
+    r"|at least|at most"
+    r"|(?:the|any) ones? with(?:out)?|(?:is|are|has|have)(?: not| still|n't)|starts? with|ends? with|contain\w*|whose|named|called)\b",
     re.IGNORECASE,
 )
 """Words that say by place, rank or condition which one is meant."""

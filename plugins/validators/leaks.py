@@ -13,6 +13,7 @@ from .grounding import literals
 from .trace import Trace
 
 _ID = re.compile(r"(?=.*\d)[A-Z0-9][A-Z0-9:#./-]{2,}|[0-9a-f]{8}-[0-9a-f-]{20,}|[0-9a-f]{16,}")
+_ADDRESS = re.compile(r"[^@\s]+@[^@\s]+\.\w+")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)")
 _SMALL = 10
 """Whole numbers below this are counts and choices, which a request holds by chance."""
@@ -68,7 +69,7 @@ def _handed(value: Any, found: Sequence[Any]) -> bool:
         measured = value != int(value) or abs(value) >= 10_000
         return measured or (len(found) == 1 and abs(value) >= _SMALL) or (len(found) < 4 and abs(value) >= 100)
     text = str(value)
-    if _ID.fullmatch(text) or re.fullmatch(r"\d{3,}", text):
+    if _ID.fullmatch(text) or _ADDRESS.fullmatch(text) or re.fullmatch(r"\d{3,}", text):
         return True
     is_file = re.search(r"\.\w{1,5}$", text) is not None or ("_" in text and text.islower())
     return len(found) == 1 and len(text) >= 2 and not is_file
