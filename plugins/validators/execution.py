@@ -28,6 +28,7 @@ from .grounding import ungrounded_literal
 from .replays import attempt, failure
 from .similarity import text_of
 from .task_index import TaskIndex
+from .trace import traced
 
 
 @frozen
@@ -86,7 +87,7 @@ class Execution:
         self._text(task)
         right = self._replay(environment, task)
         self._replays(environment, task, right)
-        if self.options.grounding and (missing := ungrounded_literal(environment, task, self.options.max_completions)):
+        if self.options.grounding and (missing := ungrounded_literal(environment, traced(environment, task, self.options.max_completions))):
             raise Refusal(Reason.UNGROUNDED, missing)
         self._newness(task, environment)
         if same := self._held_out.same_scenario(task):

@@ -13,6 +13,7 @@ from .grounding import literals
 from .trace import Trace
 
 _ID = re.compile(r"(?=.*\d)[A-Z0-9][A-Z0-9:#./-]{2,}|[0-9a-f]{8}-[0-9a-f-]{20,}|[0-9a-f]{16,}")
+_ADDRESS = re.compile(r"[^@\s]+@[^@\s]+\.\w+")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)")
 _SMALL = 10
 """Whole numbers below this are counts and choices, which a request holds by chance."""
@@ -25,7 +26,7 @@ def leaked_value(told: Trace) -> str | None:
         for name, given in call.action.arguments.items():
             for value in literals(given):
                 source = _source(told, place, value, name.casefold().endswith("id"))
-                if source is not None and stated(said, value):
+                if source is not None and stated(said, value) and not _is_part_of_name(said, value):
                     return f"{value!r} is said, which {told.calls[source].action.name} finds out for {call.action.name}"
     return None
 
@@ -36,6 +37,12 @@ def stated(text: str, value: Any) -> bool:
         said = {float(number.replace(",", "")) for number in _NUMBER.findall(text)}
         return abs(value) in said or any(number != int(number) and number in _roundings(abs(value)) for number in said)
     return re.search(rf"(?<!\w){re.escape(str(value).casefold())}(?!\w)", text.casefold()) is not None
+
+
+def _is_part_of_name(text: str, value: Any) -> bool:
+    """Whether a code in capitals occurs only as a word of a name: "Zeta Corp" does not say the code ZETA."""
+    code = str(value)
+    return code.isalpha() and code.isupper() and re.search(rf"\b{code}\b", text) is None
 
 
 def _roundings(value: float) -> set[float]:
@@ -62,9 +69,10 @@ def _handed(value: Any, found: Sequence[Any]) -> bool:
         measured = value != int(value) or abs(value) >= 10_000
         return measured or (len(found) == 1 and abs(value) >= _SMALL) or (len(found) < 4 and abs(value) >= 100)
     text = str(value)
-    if _ID.fullmatch(text) or re.fullmatch(r"\d{3,}", text):
+    if _ID.fullmatch(text) or _ADDRESS.fullmatch(text) or re.fullmatch(r"\d{3,}", text):
         return True
-    return len(found) == 1 and len(text) >= 2 and not re.search(r"\.\w{1,5}$", text)
+    is_file = re.search(r"\.\w{1,5}$", text) is not None or ("_" in text and text.islower())
+    return len(found) == 1 and len(text) >= 2 and not is_file
 
 
 def _is_name(value: Any) -> bool:
