@@ -213,6 +213,12 @@ def test_an_answer_and_a_look_at_each_in_turn_are_not_left_open() -> None:
     assert choices("What do people say below it?", POSTS, looks[0]) == [5]
 
 
+def test_not_anyone_leaves_nothing_to_choose() -> None:
+    like: tuple[str, dict[str, Any], Any] = ("like", {"post": 5}, "ok")
+    assert choices("Like whatever has not been liked by anyone.", POSTS, like) == []
+    assert choices("Like whatever was written by anyone.", POSTS, like) == [5]
+
+
 def test_two_things_with_one_number_are_not_mixed_up() -> None:
     solution = [Action("remove", {"song": 4, "playlist": 4}), Action("rename", {"playlist": 4, "title": "4"})]
     replaced = _with(solution, Choice(0, "playlist", 4, {}, ()), 9)
@@ -221,9 +227,9 @@ def test_two_things_with_one_number_are_not_mixed_up() -> None:
 
 def test_a_change_made_of_several_said_values_is_asked_for() -> None:
     text = "Put X1 into the box B7, and open B7 and weigh X1."
-    calls = [("stow", {"box": "B7", "what": "X1"}), ("open", {"box": "B7"}), ("weigh", {"what": "X1"})]
+    calls = [("stow", {"spot": "B7", "item": "X1"}), ("open", {"spot": "B7"}), ("weigh", {"item": "X1"})]
     made = [TracedCall(Step(Action(name, given), "ok"), 0, n) for n, (name, given) in enumerate(calls)]
     finder = UnaskedCalls(SHOP, 10)
     assert finder._evidence(Trace((text,), tuple(made)), made[0], made[1:])
-    lone = TracedCall(Step(Action("stow", {"box": "B7"}), "ok"), 0, 0)
+    lone = TracedCall(Step(Action("stow", {"spot": "B7"}), "ok"), 0, 0)
     assert not finder._evidence(Trace((text,), (lone, *made[1:])), lone, made[1:])
