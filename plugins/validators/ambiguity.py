@@ -30,6 +30,8 @@ _ANY = re.compile(
     re.IGNORECASE,
 )
 """Words that leave the choice to the agent."""
+_NONE = re.compile(r"(?:\b(?:not|never|without|nor|hardly)|n't)\b[^.?!;]*?\bany(?:one|body|thing)\b", re.IGNORECASE)
+"""Words that leave nothing to choose although a word of `_ANY` is among them: "not given to anyone"."""
 _CHOSEN = re.compile(
     r"\b(first|second|third|fourth|fifth|last|latest|newest|oldest|earliest|next|previous|former|latter|top|bottom|only|all|both|every|each"
     r"|whole|whatever|everything|everyone|most|least|best|worst|highest|lowest|cheapest|other|rest|same|original|final|main"
@@ -143,7 +145,7 @@ def _among_keys(result: Any, value: Any) -> tuple[Any, tuple[tuple[Any, Any], ..
 def _singled_out(told: Trace, call: TracedCall, choice: Choice) -> bool:
     """Whether the user says which one is meant: by place or rank, or by a word that only its record has."""
     text = told.turns[call.turn]
-    if _ANY.search(text):
+    if _ANY.search(_NONE.sub(" ", text)):
         return False
     if _CHOSEN.search(text) or call.ends or _is_loop(told, call, choice):
         return True  # what a question asks for is its answer, and who looks at one after the other decides by what each shows

@@ -85,7 +85,9 @@ class SpokenText:
     def holds_parts(self, value: str) -> bool:
         """Whether a text is put together from what was read: each of its words, and each of its numbers in any notation."""
         words = _WORDS.findall(value)
-        return len(words) > 1 and all(self.contains(word) or (word[0].isdigit() and self.states(_number(word))) for word in words)
+        if len(words) < 2 or not any(word[0].isalpha() for word in words):
+            return False  # "05:30" is a time, not a text about 5 and 30
+        return all(self.contains(word) or (word[0].isdigit() and self.states(_number(word))) for word in words)
 
     def _computed(self, value: float, constants: Collection[float]) -> bool:
         """Whether the number is a known one, rounded, or the user asks for a computation that gives it."""
