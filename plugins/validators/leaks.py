@@ -1,8 +1,10 @@
-"""Find values that a request dictates although a call of its own solution finds them out.
+"""Find values that a request states although a call of its own solution finds them out: handed-over values, and answers.
 
 A value is handed over when an earlier call returns it and a later call takes it. An agent that reads it in the request need not make the
 earlier call. Only values count that people do not know by heart: ids, codes, numbers with decimals, and whatever is all that a call
 returns. Names do not count, since a person may know the file that a listing shows.
+
+An answer is all that a look-up returns and no later call takes: a question that states it asks for nothing.
 """
 
 import re
@@ -10,11 +12,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from .grounding import literals
-from .trace import Trace
+from .trace import Trace, TracedCall
 
 _ID = re.compile(r"(?=.*\d)[A-Z0-9][A-Z0-9:#./-]{2,}|[0-9a-f]{8}-[0-9a-f-]{20,}|[0-9a-f]{16,}")
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+\.\w+")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)")
+_SHORT = 3
+"""Characters up to which a text occurs in a request by chance."""
 _SMALL = 10
 """Whole numbers below this are counts and choices, which a request holds by chance."""
 
@@ -29,6 +33,27 @@ def leaked_value(told: Trace) -> str | None:
                 if source is not None and stated(said, value) and not _is_part_of_name(said, value):
                     return f"{value!r} is said, which {told.calls[source].action.name} finds out for {call.action.name}"
     return None
+
+
+def answer_said(told: Trace) -> str | None:
+    """Describe the first look-up whose whole result the request states already; None when there is none.
+
+    Its result is one number of at least _SMALL or one text, and neither its own arguments nor an earlier result hold it.
+    """
+    for place, call in enumerate(told.calls):
+        found = [one for one in literals(call.step.result) if str(one).strip()]
+        if len(found) != 1 or call.ends or any(_same(found[0], taken) for later in told.calls[place:] for taken in _taken(later)):
+            continue
+        answer = found[0]
+        known = any(_same(answer, leaf) for earlier in told.calls[:place] for leaf in (*literals(earlier.step.result), *_taken(earlier)))
+        telling = abs(answer) >= _SMALL if isinstance(answer, int | float) else len(str(answer)) > _SHORT
+        if telling and not known and stated(told.said(call.turn), answer):
+            return f"{answer!r} is said, which {call.action.name} is to tell"
+    return None
+
+
+def _taken(call: TracedCall) -> list[Any]:
+    return list(literals(dict(call.action.arguments)))
 
 
 def stated(text: str, value: Any) -> bool:

@@ -27,7 +27,7 @@ from coevolve import Action, CandidateTask, Environment, Reason, Refusal, Task, 
 
 from .ambiguity import other_reading
 from .grounding import literals, ungrounded_literal
-from .leaks import leaked_value
+from .leaks import answer_said, leaked_value
 from .replays import attempt
 from .tool_words import tool_words
 from .trace import traced
@@ -84,7 +84,7 @@ class Request:
         told = traced(environment, task, limit)
         if options.grounding and (found := ungrounded_literal(environment, told)):
             raise Refusal(Reason.UNGROUNDED, found)
-        if options.leaks and (found := leaked_value(told)):
+        if options.leaks and (found := leaked_value(told) or answer_said(told)):
             raise Refusal(Reason.LEAKED, found)
         if options.unasked and (found := UnaskedCalls(environment, limit).find(task, told, options.replays)):
             raise Refusal(Reason.UNASKED, found)

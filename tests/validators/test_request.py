@@ -6,7 +6,7 @@ from shop import Shop, shop_task
 
 from coevolve import Action, CandidateTask, Environment, Reason, Step, Task, TaskPool, Tool, Verdict
 from coevolve.plugins.validators.ambiguity import Choice, _choices, _singled_out, _with
-from coevolve.plugins.validators.leaks import leaked_value
+from coevolve.plugins.validators.leaks import answer_said, leaked_value
 from coevolve.plugins.validators.request import Request, RequestOptions, _guesses
 from coevolve.plugins.validators.tool_words import tool_words
 from coevolve.plugins.validators.trace import Trace, TracedCall
@@ -233,3 +233,39 @@ def test_a_change_made_of_several_said_values_is_asked_for() -> None:
     assert finder._evidence(Trace((text,), tuple(made)), made[0], made[1:])
     lone = TracedCall(Step(Action("stow", {"spot": "B7"}), "ok"), 0, 0)
     assert not finder._evidence(Trace((text,), (lone, *made[1:])), lone, made[1:])
+
+
+@pytest.mark.parametrize(
+    ("text", "result", "arguments", "said"),
+    [
+        ("My balance is 22,800 dollars. What is my balance?", {"balance": 22800.0}, {}, True),
+        ("The report says 'Kelly scored 96'. What does it say?", {"text": "Kelly scored 96"}, {"file": "report"}, True),
+        ("I have 22,800 dollars somewhere. What is my balance?", {"balance": 91.5}, {}, False),
+        ("Is it 22,800 dollars or more?", {"balance": 22800.0, "card": 19}, {}, False),
+        ("How many of the 5 are there?", {"count": 5}, {}, False),
+        ("Round 12.0 for me.", {"result": 12.0}, {"number": 12.0}, False),
+    ],
+)
+def test_a_question_must_not_state_its_answer(text: str, result: Any, arguments: dict[str, Any], said: bool) -> None:
+    told = Trace((text,), (TracedCall(Step(Action("look", arguments), "", result), 0, 0),))
+    assert (answer_said(told) is not None) == said
+
+
+def test_an_answer_that_an_earlier_call_told_may_be_said() -> None:
+    first = TracedCall(Step(Action("look"), "", {"balance": 22800.0, "card": 7}), 0, 0)
+    again = TracedCall(Step(Action("balance"), "", {"balance": 22800.0}), 1, 1)
+    assert answer_said(Trace(("What do I have?", "Is it still 22800?"), (first, again))) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "listed"),
+    [
+        ("Get the order details, then the stock info, then place an order.", ("get_order_details", "get_stock_info", "place_order"), True),
+        ("Lock the doors, press the brake pedal and start the engine.", ("lockDoors", "pressBrakePedal", "startEngine"), True),
+        ("Lock the doors and start the engine.", ("lockDoors", "pressBrakePedal", "startEngine"), False),
+        ("Get the order details and place an order.", ("get_order_details", "place_order"), False),
+        ("Sort it, find it and cat it.", ("sort", "find", "cat"), False),
+    ],
+)
+def test_a_list_of_calls_in_plain_words_is_refused(text: str, names: tuple[str, ...], listed: bool) -> None:
+    assert (tool_words(text, [], [Action(name) for name in names]) is not None) == listed
