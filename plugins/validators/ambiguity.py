@@ -144,7 +144,7 @@ def _among_keys(result: Any, value: Any) -> tuple[Any, tuple[tuple[Any, Any], ..
 
 def _singled_out(told: Trace, call: TracedCall, choice: Choice) -> bool:
     """Whether the user says which one is meant: by place or rank, or by a word that only its record has."""
-    text = told.turns[call.turn]
+    text = told.asks(call.turn)
     if _ANY.search(_NONE.sub(" ", text)):
         return False
     if _CHOSEN.search(text) or call.ends or _is_loop(told, call, choice):

@@ -4,9 +4,11 @@ A tool's document is its descriptions, enumerations and defaults. Flags and None
 hold the documents of all tools.
 
 People write values in other ways than tools (spoken_forms.py): "five thousand", "half", "December 10". A value that is computed from two
-known numbers counts only where the user's words call for a computation ("fill it up", "half of it"), and a rounded number where the whole
-one is known. Many tasks that people wrote still fail this check: they expect the agent to draw conclusions ("the airport of New York"),
-which a search for the literal does not find.
+known numbers counts only where the user's words call for a computation ("fill it up", "half of it", "whatever is above that"), and a
+rounded number where the whole one is known. A text may be put together from what was said and found; a time may be moved by a span that
+the user says; a few tickers are known to everybody (well_known.py). How many items a page holds needs no source. The answer that ends an
+episode may be computed from results (answers.py). Many tasks that people wrote still fail this check: they expect the agent to draw
+conclusions ("the airport of New York"), which a search for the literal does not find.
 """
 
 import re
