@@ -21,7 +21,7 @@ from attrs import define, field
 
 from coevolve import Action, Environment
 
-from .answers import is_derivable
+from .answers import COMPARES, is_derivable
 from .spoken_forms import dates, durations, months, numbers, times, years
 from .trace import Trace, TracedCall
 from .well_known import called, factors
@@ -194,13 +194,14 @@ def _missing(
         choices = [*schema.get("enum", ()), *_items(schema).get("enum", ()), schema.get("default")]
         if value in choices or _is_paging(name, value, schema):
             continue
-        answers = call.ends and "answer" in name.casefold()
+        is_answer = call.ends and "answer" in name.casefold()
         for literal in literals(value):
             if literal in choices or document.contains(literal) or read.states(literal, document.numbers):
                 continue
             if isinstance(literal, str) and results and read.holds_parts(literal):
                 continue
-            if not (answers and is_derivable(literal, read.asked, results)):
+            asks = is_answer or (isinstance(literal, float) and COMPARES.search(read.asked) is not None)
+            if not (asks and is_derivable(literal, read.asked, results)):
                 return f"{name} {literal!r}"
     return None
 
