@@ -81,7 +81,7 @@ def cost_of_shares(scene: Scene) -> str:
     scene.call("multiply", a=price, b=count)
     name = f"{_FAMOUS[symbol]} ({symbol})"
     return scene.say(
-        f"If I bought {count} shares of {name} at today's price, how much money would I need?",
+        (f"If I bought {count} shares of {name} at today's price, how much money would I need?", "cash=plenty"),
         f"My uncle wants to give me {count} {name} shares. What are they worth at the current price?",
     )
 

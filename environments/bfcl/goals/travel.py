@@ -151,7 +151,7 @@ def fare(scene: Scene) -> str:
         (
             f"My boss wants a figure before she approves my trip: how much is {with_article(seat)} ticket from {start} to {end} on "
             f"{flight.when}?",
-            "trip=business",
+            "trip=business approval=boss",
         ),
     )
 
@@ -232,7 +232,7 @@ def leftover_money(scene: Scene) -> str:
     money = f"{value:,} {CURRENCIES[currency]}"
     scene.leave_out(f"How many US dollars do I get for the {CURRENCIES[currency]} in my drawer?", f"It's {value:,} in total.")
     return scene.say(
-        f"I still have {money} from my last vacation. How many US dollars would that get me?",
+        f"I still have {money} from my last vacation. How many US dollars would I get for that?",
         f"My hotel abroad came to {money}. What's that in US dollars? I need it for my expense report.",
         f"A friend owes me {money}, but she wants to pay me back in US dollars. How much is that?",
     )
@@ -258,7 +258,7 @@ def closest_airport(scene: Scene) -> str:
     scene.keep("airport", code=code)
     town = TOWNS[code]
     return scene.say(
-        f"I've just moved to {town}. Which airport is the nearest one from here?",
+        f"I've just moved to {town}. Which airport is closest to me now?",
         (f"I'm staying with family in {town} for a while. What's the closest airport?", "trip=leisure"),
         f"Which airport would I fly from if I live in {town}?",
     )

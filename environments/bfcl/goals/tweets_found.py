@@ -99,16 +99,18 @@ def search_for_a_topic(scene: Scene) -> str:
     scene.need(scene.call("search_tweets", keyword=word))
     return scene.say(
         f"Search the tweets for '{word}' and show me what comes up. I'm looking for inspiration.",
-        f"What has been tweeted about '{word}'? Search for exactly that word, please.",
+        f"I'm planning a post about '{word}' and don't want to repeat what's out there. Search the tweets for that word, please.",
     )
 
 
 @goal(TWITTER, topic="find")
 def look_at_one_tweet(scene: Scene) -> str:
-    one = scene.pick(_own(scene))
+    twitter = scene.service(TWITTER)
+    _own(scene)
+    one = scene.pick(twitter.tweets.values())
     scene.need(not scene.called("get_user_tweets"))
     scene.call("get_tweet", tweet_id=one["id"])
-    scene.keep("one tweet", id=one["id"], turn=len(scene.turns))
+    scene.keep("one tweet", id=one["id"], own=one["username"] == twitter.username, turn=len(scene.turns))
     return scene.say(
         f"Somebody quoted the tweet with ID {one['id']} to me. What does it say?",
         f"Show me the tweet with the ID {one['id']}, I need its exact wording.",
@@ -119,7 +121,7 @@ def look_at_one_tweet(scene: Scene) -> str:
 @goal(TWITTER, needs=("one tweet",), topic="retweet")
 def retweet_the_one(scene: Scene) -> str:
     one = scene.last("one tweet")
-    scene.need(one["turn"] == len(scene.turns) - 1)
+    scene.need(one["turn"] == len(scene.turns) - 1 and not one["own"])
     who = sign_in(scene)
     _retweet(scene, one["id"])
     return scene.say(
@@ -187,7 +189,7 @@ def unfollow_directly(scene: Scene) -> str:
     scene.call("unfollow_user", username_to_unfollow=name)
     return scene.say(
         f"'{name}' posts far too much for my taste. Unfollow that account on Twitter, please.{who}",
-        f"I no longer want to see tweets from '{name}'. Please unfollow.{who}",
+        f"I no longer want to see tweets from '{name}'. Please unfollow that account.{who}",
     )
 
 

@@ -274,7 +274,7 @@ def pedal_force(scene: Scene) -> str:
         )
     scene.call("releaseBrakePedal")
     return scene.say(
-        "The lights work, thanks. You can let go of the brake pedal again.", "All good, both of them light up. Release the pedal, please."
+        "The lights work, thanks. You can let go of the brake pedal now.", "All good, both of them light up. Release the pedal, please."
     )
 
 
