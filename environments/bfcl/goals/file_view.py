@@ -132,7 +132,7 @@ def folder_words(name: str) -> str:
 
 def set_aside(folder: str) -> bool:
     """Whether a folder is for what nobody works on, by its name."""
-    return any(part in folder.lower() for part in ("archive", "backup", "past", "temp", "old"))
+    return any(part in folder.lower() for part in ("archive", "backup", "past", "temp", "tmp", "old"))
 
 
 def spot(scene: Scene) -> str:

@@ -214,14 +214,15 @@ def rename_a_file(scene: Scene) -> str:
 @goal(FILES, needs=("file",), topic="file rename")
 def rename_that_file(scene: Scene) -> str:
     file = the_file(scene)
-    new = scene.last("file").get("new")
+    new = created(scene, file.name)
+    scene.need(new or not scene.last("file").get("new"))
     name = f"{file.stem}{scene.pick(('_2026',) if new else ('_checked', '_reviewed'))}{file.ending}"
     free(scene, name)
     scene.call("mv", source=file.name, destination=name)
     keep_file(scene, name, renamed=True)
     if new:
         return scene.say(
-            f"I write one of these every year, so rename that file to {name}, please.",
+            f"Please put the year into the name of that file: it should be called {name}.",
             f"On second thought, I want the year in the name of that file. Make it {name}.",
         )
     if scene.called("cat"):

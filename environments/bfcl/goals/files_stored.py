@@ -96,7 +96,7 @@ def rename_it_there(scene: Scene) -> str:
     keep_file(scene, name, renamed=True)
     if stored["moved"]:
         return scene.say(
-            f"Now go into that folder and rename the file to {name}; that's the pattern for everything in there.",
+            f"Now go into that folder and rename the file to {name}; I name everything that way.",
             f"Perfect. Inside that folder, the file should be called {name}. Can you rename it?",
         )
     return scene.say(

@@ -140,8 +140,7 @@ def fare(scene: Scene) -> str:
     flight = priced(scene, Flight(origin, target, some_day(scene), scene.pick(CLASSES)))
     scene.keep("flight", flight=flight)
     start, end, seat = airport(origin), airport(target), CLASSES[flight.seat]
-    scene.leave_out(f"How much is {with_article(seat)} ticket from {start} to {end}?", f"I want to fly on {flight.when}.")
-    return scene.say(
+    said = scene.say(
         f"What would {with_article(seat)} seat from {start} to {end} on {flight.when} cost me?",
         (
             f"I'm toying with the idea of a few days in {flight.where}. What is the fare from {start} to {end} on {flight.when} in {seat}?",
@@ -154,6 +153,9 @@ def fare(scene: Scene) -> str:
             "trip=business approval=boss",
         ),
     )
+    if scene.facts.get("approval") != "boss":
+        scene.leave_out(f"How much is {with_article(seat)} ticket from {start} to {end}?", f"I want to fly on {flight.when}.")
+    return said
 
 
 @goal(TRAVEL, topic="fare")

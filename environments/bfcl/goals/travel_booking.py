@@ -125,7 +125,7 @@ def book_one_of_them(scene: Scene) -> str:
             f"Then book the cheaper day for me and pay {paid.with_card}.{paid.token_note}",
             f"The cheaper one it is. Please book it {paid.with_card}.{paid.token_note}",
         )
-    seat = CLASSES[flight.seat]
+    seat = CLASSES[flight.seat].replace(" ", "-")
     if dear:
         return scene.say(
             (f"I've earned it: book the {seat} seat and pay {paid.with_card}.{paid.token_note}", "trip=leisure"),
@@ -145,11 +145,7 @@ def book_flight_now(scene: Scene) -> str:
     flight = Flight(origin, target, some_day(scene), scene.pick(CLASSES))
     paid = book(scene, flight)
     start, end, seat = airport(origin), airport(target), CLASSES[flight.seat]
-    scene.leave_out(
-        f"Please book me {with_article(seat)} flight from {start} to {end} and pay {paid.with_card}.{paid.token_note}",
-        scene.say(f"I have to travel on {flight.when}.", f"The flight should be on {flight.when}."),
-    )
-    return scene.say(
+    said = scene.say(
         (
             f"I have to be at a conference, so please book me a flight from {start} to {end} on {flight.when}, {seat}. Pay "
             f"{paid.with_card}.{paid.token_note}",
@@ -163,6 +159,12 @@ def book_flight_now(scene: Scene) -> str:
             "trip=family",
         ),
     )
+    if scene.facts.get("trip") != "family":
+        scene.leave_out(
+            f"Please book me {with_article(seat)} flight from {start} to {end} and pay {paid.with_card}.{paid.token_note}",
+            scene.say(f"I have to travel on {flight.when}.", f"The flight should be on {flight.when}."),
+        )
+    return said
 
 
 @goal(TRAVEL, topic="book")

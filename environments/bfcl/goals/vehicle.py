@@ -214,6 +214,12 @@ def let_go_of_the_pedal(scene: Scene) -> str:
     if both:
         scene.call("activateParkingBrake", mode="release")
     scene.call("releaseBrakePedal")
+    if not scene.just("start_engine"):
+        return scene.say(
+            "Everything is set. Take off the parking brake and release the brake pedal, I want to pull out."
+            if both
+            else "Everything is set. Release the brake pedal now, I want to pull out."
+        )
     if both:
         return scene.say(
             "The engine sounds fine, so let's roll: release the parking brake and let go of the brake pedal.",

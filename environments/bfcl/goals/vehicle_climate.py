@@ -79,7 +79,12 @@ def outside(scene: Scene) -> str:
         *(
             ()
             if on_the_way
-            else (("I'd like to walk instead of taking the car. What does Google say about the outside temperature?", "errand=none place=away"),)
+            else (
+                (
+                    "I'd like to walk instead of taking the car. What does Google say about the outside temperature?",
+                    "errand=none place=away",
+                ),
+            )
         ),
     )
 

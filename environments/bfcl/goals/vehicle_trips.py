@@ -134,7 +134,7 @@ def refuel_after_look(scene: Scene) -> str:
     if scene.chance(0.5):
         _add(scene, _TANK - _read_level(scene))
         return scene.say(
-            "That won't get me far. Fill the tank all the way up, please.",
+            ("That won't get me far. Fill the tank all the way up, please.", "driver=me"),
             "Then please fill it up completely, there's a station right here.",
         )
     gallons = scene.pick((8, 10, 12, 15, 18))
