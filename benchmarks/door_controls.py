@@ -1,11 +1,16 @@
-"""How well the door tells good tasks from bad ones: BFCL candidates written by hand, 100 good ones and 20 of each of five faults in a set.
+"""How well the door tells good tasks from bad ones: candidates written by hand, good ones and some with a known fault.
+
+For BFCL there are two sets of 100 good ones and 20 of each of five faults, for AppWorld's tiny world 10 good ones and 5 of each of four
+faults.
 
     python benchmarks/door_controls.py [--half odd|even|all] [--kinds good leaked ...] [--show]
     python benchmarks/door_controls.py --written fresh --half all [--show]
+    python benchmarks/door_controls.py --environment appworld --half all [--validators request]
     python benchmarks/door_controls.py --blind openai --set model=qwen3-max --set base_url=http://127.0.0.1:8080/v1 --set api_key_env= \
         [--parallel 16] [--attempts 2] [--needed 1] [--out verdicts.jsonl]
 
-The candidates lie in data/door_controls, a file for each kind. All begin in worlds of training tasks. Their calls are carried out, and a
+The candidates lie in data/door_controls (AppWorld's in data/door_controls/appworld), a file for each kind. All
+begin in worlds of training tasks. Their calls are carried out, and a
 text "$2.order_id" stands for a value of the result of call number 2 (from 0). Each candidate is judged alone, against an empty pool, by the
 validators "request" and "execution" (with `drop_all`), and with --blind also by "blind_solve".
 
@@ -34,6 +39,7 @@ from coevolve.core.record.timing import Clock
 from coevolve.core.registry import load_plugins
 from coevolve.core.rollouts.policy_attempts import make_policy
 from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
+from coevolve.environments.appworld.environment import AppWorld, AppWorldOptions
 from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.plugins.validators.blind_solve import BlindSolve, BlindSolveOptions
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
@@ -54,15 +60,23 @@ class Control:
     task: Task
 
 
-def controls(environment: Bfcl, kinds: Sequence[str] = KINDS, written: str = "first") -> Iterator[Control]:
+def made_environment(given: argparse.Namespace) -> Any:
+    """The environment that the arguments name."""
+    if given.environment == "appworld":
+        return AppWorld(AppWorldOptions(data="tiny", max_worlds=2 * given.parallel))
+    return Bfcl(BfclOptions(mode=given.mode))
+
+
+def controls(environment: Any, kinds: Sequence[str] = KINDS, written: str = "first") -> Iterator[Control]:
     """The candidates of the given kinds in a set. ValueError for one that cannot be carried out or is not solved by its own calls."""
     starts = {task.id: task for task in environment.tasks("train")}
     for kind in kinds:
-        for entry in json.loads((DATA / f"{SETS[written]}{kind}.json").read_text(encoding="utf-8")):
+        file = (DATA / "appworld" if environment.name == "appworld" else DATA) / f"{SETS[written]}{kind}.json"
+        for entry in json.loads(file.read_text(encoding="utf-8")) if file.exists() else ():
             yield Control(kind, int(entry["id"].rpartition("-")[2]), _composed(environment, starts[entry["start"]], entry))
 
 
-def _composed(environment: Bfcl, start: Task, entry: Mapping[str, Any]) -> Task:
+def _composed(environment: Any, start: Task, entry: Mapping[str, Any]) -> Task:
     steps: list[Step] = []
     with environment.open(start) as episode:
         for turn, written in enumerate(entry["turns"]):
@@ -81,9 +95,9 @@ def _composed(environment: Bfcl, start: Task, entry: Mapping[str, Any]) -> Task:
 
 def _action(text: str, steps: Sequence[Step]) -> Action:
     call = ast.parse(text, mode="eval").body
-    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+    assert isinstance(call, ast.Call)
     given = {str(keyword.arg): _value(ast.literal_eval(keyword.value), steps) for keyword in call.keywords}
-    return Action(call.func.id, given)
+    return Action(ast.unparse(call.func), given)
 
 
 def _value(value: Any, steps: Sequence[Step]) -> Any:
@@ -96,7 +110,7 @@ def _value(value: Any, steps: Sequence[Step]) -> Any:
     return found
 
 
-def judged(environment: Bfcl, control: Control, validators: Sequence[Any], held_out: Sequence[Task]) -> Verdict:
+def judged(environment: Any, control: Control, validators: Sequence[Any], held_out: Sequence[Task]) -> Verdict:
     """The first refusal of the validators, or the last one's acceptance."""
     task, verdict = control.task, Verdict(True, "accepted")
     for validator in validators:
@@ -110,10 +124,11 @@ def judged(environment: Bfcl, control: Control, validators: Sequence[Any], held_
 class Stages:
     """The validators of one thread: a policy takes one group of conversations at a time, so each thread has its own."""
 
-    def __init__(self, environment: Bfcl, given: argparse.Namespace) -> None:
+    def __init__(self, environment: Any, given: argparse.Namespace) -> None:
         names = [name for name in given.without if name in fields_dict(RequestOptions)]
         request = Request(RequestOptions(**dict.fromkeys(names, False)))
-        self.validators: list[Any] = [request, Execution(ExecutionOptions(drop_all=True, all_parents=True))]
+        known = {"request": request, "execution": Execution(ExecutionOptions(drop_all=True, all_parents=True))}
+        self.validators: list[Any] = [known[name] for name in given.validators]
         self.policy: Any = None
         if given.blind:
             settings = {key: _typed(value) for key, _, value in (pair.partition("=") for pair in given.set)}
@@ -140,6 +155,8 @@ def _typed(text: str) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--environment", choices=("bfcl", "appworld"), default="bfcl")
+    parser.add_argument("--validators", nargs="+", choices=("request", "execution"), default=["request", "execution"])
     parser.add_argument("--half", choices=("odd", "even", "all"), default="odd", help="odd: the measurement; even: the half for tuning")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--written", choices=tuple(SETS), default="first", help="the set of candidates")
@@ -155,8 +172,8 @@ def main() -> None:
     parser.add_argument("--mode", choices=("prompt", "fc"), default="prompt", help="how the reader writes calls")
     parser.add_argument("--out", type=Path, help="write the verdicts as JSON lines")
     given = parser.parse_args()
-    environment = Bfcl(BfclOptions(mode=given.mode))
-    held_out, local = environment.tasks("test"), threading.local()
+    environment = made_environment(given)
+    held_out, local = environment.tasks("test_normal" if given.environment == "appworld" else "test"), threading.local()
     wanted = {"odd": (1,), "even": (0,), "all": (0, 1)}[given.half]
     chosen = [control for control in controls(environment, given.kinds, given.written) if control.number % 2 in wanted]
     made: list[Stages] = []
@@ -183,6 +200,8 @@ def main() -> None:
         print(f"{kind:11} admitted {found['accepted']:3} of {found.total():3}   {others}")
     bad = [(found["accepted"], found.total()) for kind, found in counts.items() if kind != "good"]
     print(f"{'bad':11} admitted {sum(admitted for admitted, _ in bad):3} of {sum(total for _, total in bad):3}")
+    if hasattr(environment, "close"):
+        environment.close()
     spent = Counter[str]()
     for stages in made:
         spent.update(stages.policy.usage() if hasattr(stages.policy, "usage") else {})

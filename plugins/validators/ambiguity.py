@@ -6,6 +6,7 @@ says none of these, or says outright that any will do ("one of them"), the solut
 succeed and the scorer refuses the result, an agent that read the request well would have failed.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -19,6 +20,7 @@ from .grounding import SpokenText
 from .leaks import stated
 from .replays import attempt, failure
 from .trace import Trace, TracedCall
+from .well_known import called
 
 SIBLINGS = 2
 """Most siblings of one value that are tried."""
@@ -28,11 +30,14 @@ _ANY = re.compile(
     re.IGNORECASE,
 )
 """Words that leave the choice to the agent."""
+_NONE = re.compile(r"(?:\b(?:not|never|without|nor|hardly)|n't)\b[^.?!;]*?\bany(?:one|body|thing)\b", re.IGNORECASE)
+"""Words that leave nothing to choose although a word of `_ANY` is among them: "not given to anyone"."""
 _CHOSEN = re.compile(
     r"\b(first|second|third|fourth|fifth|last|latest|newest|oldest|earliest|next|previous|former|latter|top|bottom|only|all|both|every|each"
-    r"|whole|everything|everyone|most|least|best|worst|highest|lowest|cheapest|other|rest|same|original|final|main"
+    r"|whole|whatever|everything|everyone|most|least|best|worst|highest|lowest|cheapest|other|rest|same|original|final|main"
     r"|(?!(?:inter|requ|inv|prot|sugg|harv|for|man|cont)est\b)\w{3,}est|more than|less than|fewer|(?:above|below|under|over) \W?\d"
-    r"|at least|at most|starts? with|ends? with|contain\w*|whose|named|called)\b",
+    r"|at least|at most"
+    r"|(?:the|any) ones? with(?:out)?|(?:is|are|has|have)(?: not| still|n't)|starts? with|ends? with|contain\w*|whose|named|called)\b",
     re.IGNORECASE,
 )
 """Words that say by place, rank or condition which one is meant."""
@@ -43,9 +48,10 @@ _PLAIN = frozenset(_WEAK.split())
 
 @frozen
 class Choice:
-    """A value that was chosen among siblings in an earlier result: the action that takes it, its record, and the other records."""
+    """A value that was chosen among siblings in an earlier result: the action and the argument that take it, its record, and the others."""
 
     index: int
+    name: str
     value: Any
     record: Any
     others: tuple[tuple[Any, Any], ...]
@@ -76,10 +82,11 @@ def _choices(told: Trace, place: int, call: TracedCall) -> Iterator[Choice]:
     said = SpokenText()
     said.add(told.said(call.turn))
     taken = [value for earlier in told.calls[:place] for _, value in _leaves(dict(earlier.action.arguments))]
-    for _, value in _leaves(dict(call.action.arguments)):
+    for (name, *_), value in _leaves(dict(call.action.arguments)):
         if (
             isinstance(value, bool)
             or value in taken
+            or called(told.said(call.turn), value)
             or (stated(told.said(call.turn), value) or (isinstance(value, str) and said.states(value)))
         ):
             continue
@@ -90,8 +97,22 @@ def _choices(told: Trace, place: int, call: TracedCall) -> Iterator[Choice]:
                 left = tuple(one for one in others if one[0] not in own)  # a call may take several of them, or all
                 assert call.index is not None
                 if left:
-                    yield Choice(call.index, value, record, left)
+                    yield Choice(call.index, name, value, record, left)
                 break
+            if _returns_alone(earlier, value) and _was_said(told, earlier, call.turn):
+                break  # "the airport of that city": the user said all that the lookup needs
+
+
+def _returns_alone(call: TracedCall, value: Any) -> bool:
+    return any(leaf == value for _, leaf in _leaves(call.step.result))
+
+
+def _was_said(told: Trace, call: TracedCall, turn: int) -> bool:
+    """Whether the call takes something, and nothing but what the user said up to this turn."""
+    said = SpokenText()
+    said.ask(told.said(turn))
+    given = [value for _, value in _leaves(dict(call.action.arguments)) if not isinstance(value, bool)]
+    return bool(given) and all(said.states(value) for value in given)
 
 
 def _among(result: Any, value: Any) -> tuple[Any, tuple[tuple[Any, Any], ...]] | None:
@@ -124,14 +145,33 @@ def _among_keys(result: Any, value: Any) -> tuple[Any, tuple[tuple[Any, Any], ..
 def _singled_out(told: Trace, call: TracedCall, choice: Choice) -> bool:
     """Whether the user says which one is meant: by place or rank, or by a word that only its record has."""
     text = told.turns[call.turn]
-    if _ANY.search(text):
+    if _ANY.search(_NONE.sub(" ", text)):
         return False
-    if _CHOSEN.search(text):
+    if _CHOSEN.search(text) or call.ends or _is_loop(told, call, choice):
+        return True  # what a question asks for is its answer, and who looks at one after the other decides by what each shows
+    if _quoted(told.said(call.turn), choice):
         return True
     own, other = _tokens(choice.record), [_tokens(record) for _, record in choice.others]
     special = {token for token in own if not any(_shares(token, tokens) for tokens in other)}
     spoken = {word.casefold() for word in _TOKEN.findall(told.said(call.turn))}
     return any(_shares(token, spoken) for token in special)
+
+
+def _is_loop(told: Trace, call: TracedCall, choice: Choice) -> bool:
+    """Whether the turn makes the same call with other values in the place of the choice."""
+    same = [other.action.arguments.get(choice.name) for other in told.calls if other.turn == call.turn and _alike(other, call)]
+    return any(value != call.action.arguments.get(choice.name) for value in same)
+
+
+def _alike(first: TracedCall, second: TracedCall) -> bool:
+    return first.action.name == second.action.name and set(first.action.arguments) == set(second.action.arguments)
+
+
+def _quoted(text: str, choice: Choice) -> bool:
+    """Whether the user says a long word, as it is, that no other record has."""
+    words = {word.casefold() for word in re.findall(r"\w{5,}", text)}
+    own, others = (json.dumps(records, default=str).casefold() for records in (choice.record, [record for _, record in choice.others]))
+    return any(re.search(rf"\b{word}\b", own) and not re.search(rf"\b{word}\b", others) for word in words)
 
 
 def _shares(token: str, others: set[str]) -> bool:
@@ -167,14 +207,15 @@ def _at(value: Any, path: Sequence[Any]) -> Any:
 def _with(solution: Sequence[Action], choice: Choice, value: Any) -> list[Action]:
     """The solution with another value in the place of the choice, and wherever a later call takes the same one."""
     return [
-        attrs.evolve(action, arguments=_replaced(dict(action.arguments), choice.value, value)) if number >= choice.index else action
+        attrs.evolve(action, arguments=_replaced(dict(action.arguments), choice, value)) if number >= choice.index else action
         for number, action in enumerate(solution)
     ]
 
 
-def _replaced(given: Any, old: Any, new: Any) -> Any:
+def _replaced(given: Any, choice: Choice, new: Any, name: str = "") -> Any:
     if isinstance(given, Mapping):
-        return {key: _replaced(inner, old, new) for key, inner in given.items()}
+        return {key: _replaced(inner, choice, new, key) for key, inner in given.items()}
     if isinstance(given, list | tuple):
-        return [_replaced(inner, old, new) for inner in given]
-    return new if given == old and type(given) is type(old) else given
+        return [_replaced(inner, choice, new, name) for inner in given]
+    same = given == choice.value and type(given) is type(choice.value)
+    return new if same and (isinstance(given, str) or name == choice.name) else given  # two things may have one number

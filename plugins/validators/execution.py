@@ -28,6 +28,7 @@ from .grounding import ungrounded_literal
 from .replays import attempt, failure
 from .similarity import text_of
 from .task_index import TaskIndex
+from .trace import traced
 
 
 @frozen
@@ -86,7 +87,7 @@ class Execution:
         self._text(task)
         right = self._replay(environment, task)
         self._replays(environment, task, right)
-        if self.options.grounding and (missing := ungrounded_literal(environment, task, self.options.max_completions)):
+        if self.options.grounding and (missing := ungrounded_literal(environment, traced(environment, task, self.options.max_completions))):
             raise Refusal(Reason.UNGROUNDED, missing)
         self._newness(task, environment)
         if same := self._held_out.same_scenario(task):
@@ -201,13 +202,15 @@ class Execution:
         return play(environment, task, texts[: self.options.max_completions])
 
 
-def _adds_to(result: Any, query: str) -> bool:
-    """Whether a result holds a value that the request does not hold."""
+def _adds_to(result: Any, query: str, key: str = "") -> bool:
+    """Whether a result holds a value that the request does not hold. Yes or no counts, unless it only reports that a call went well."""
     if isinstance(result, Mapping):
-        return any(_adds_to(value, query) for value in result.values())
+        return any(_adds_to(value, query, str(name)) for name, value in result.items())
     if isinstance(result, list | tuple):
-        return any(_adds_to(value, query) for value in result)
-    return result is not None and not isinstance(result, bool) and str(result).strip() != "" and str(result) not in query
+        return any(_adds_to(value, query, key) for value in result)
+    if isinstance(result, bool):
+        return key != "" and not key.casefold().endswith(("status", "success", "ok", "result"))
+    return result is not None and str(result).strip() != "" and str(result) not in query
 
 
 def _result(replay: Replay, index: int) -> Any:

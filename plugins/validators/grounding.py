@@ -11,15 +11,18 @@ which a search for the literal does not find.
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
+from math import floor
 from typing import Any
 
 from attrs import define, field
 
-from coevolve import Action, Environment, Task
+from coevolve import Action, Environment
 
-from .spoken_forms import dates, numbers, times, years
-from .trace import Trace, traced
+from .answers import is_derivable
+from .spoken_forms import dates, durations, months, numbers, times, years
+from .trace import Trace, TracedCall
+from .well_known import called, factors
 
 _ISO = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2})?)?")
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2})?")
@@ -27,13 +30,16 @@ _SEPARATORS = re.compile(r"[\s_\-./]+")
 _JOINTS = re.compile(r"[/\s,_]+")
 _COMPUTED = re.compile(
     r"\b(half|halve|quarter|third|twice|double|triple|rest|remain\w*|left|full|fill|top|sum|total|altogether|difference|percent\w*|each|evenly"
-    r"|equally|split|minus|plus|times|average|afford|(?:increase|decrease|raise|lower|reduce|discount)\w*)\b|%",
+    r"|equally|split|minus|plus|times|average|afford|surplus|excess|above that|over that|beyond that|whatever is (?:above|over)|as many"
+    r"|how many|budget|whole|(?:increase|decrease|raise|lower|reduce|discount)\w*)\b|%",
     re.IGNORECASE,
 )
 """Words after which a number may be the result of a computation."""
 _RELATIVE = re.compile(
     r"\b(today|tonight|tomorrow|yesterday|next|last|this|coming|from now|ago|mon|tues|wednes|thurs|fri|satur|sun)(day)?\b", re.IGNORECASE
 )
+_WORDS = re.compile(r"\d[\d,.]*|[^\W\d_]+(?:['’][^\W\d_]+)?")
+_PAGING = re.compile(r"(?:^|_)(?:page|limit|offset)(?:_|$)")
 _PLACES = frozenset({".", "..", "/", "~"})
 """Places that need no source: here, one level up, the root and the home of a file system."""
 _SPOKEN = 3
@@ -74,7 +80,14 @@ class SpokenText:
             return True
         if isinstance(value, int | float):
             return self._computed(abs(float(value)), constants)
-        return value in _PLACES or self._date(value) or self._spelled(str(value))
+        return value in _PLACES or called(self.text, value) or self._date(value) or self._spelled(str(value))
+
+    def holds_parts(self, value: str) -> bool:
+        """Whether a text is put together from what was read: each of its words, and each of its numbers in any notation."""
+        words = _WORDS.findall(value)
+        if len(words) < 2 or not any(word[0].isalpha() for word in words):
+            return False  # "05:30" is a time, not a text about 5 and 30
+        return all(self.contains(word) or (word[0].isdigit() and self.states(_number(word))) for word in words)
 
     def _computed(self, value: float, constants: Collection[float]) -> bool:
         """Whether the number is a known one, rounded, or the user asks for a computation that gives it."""
@@ -82,7 +95,7 @@ class SpokenText:
             return True
         if not _COMPUTED.search(self.asked):
             return False
-        known = sorted({*self.numbers, *constants, 2.0, 0.5, 100.0})[:_KNOWN]
+        known = sorted({*self.numbers, *constants, 2.0, 0.5, 100.0, *factors(self.asked)})[:_KNOWN]
         return any(_close(value, result) for a in known for b in known for result in _results(a, b))
 
     def _date(self, value: str) -> bool:
@@ -95,10 +108,19 @@ class SpokenText:
             said = dates(self.text)
             known = (year, month, day) in said or ((None, month, day) in said and (year in years(self.text) or not years(self.text)))
             relative = bool(_RELATIVE.search(self.asked)) and bool(_ISO.search(self.text))
-            return known or relative
+            edge = (day == 1 or date(year, month, day) + timedelta(1) == date(year + month // 12, month % 12 + 1, 1)) and (
+                month in months(self.asked) and (year in years(self.text) or not years(self.text))
+            )
+            return known or relative or edge
         if found := _TIME.fullmatch(value.strip()):
-            return (int(found[1]), int(found[2])) in times(self.text)
+            wanted = 60 * int(found[1]) + int(found[2])
+            known_times = [60 * hour + minute for hour, minute in times(self.text)]
+            return any((wanted - one) % 1440 in {0, *moved} for moved in [self._moved()] for one in known_times)
         return False
+
+    def _moved(self) -> set[int]:
+        """By how many minutes of the day the user may move a time, earlier or later."""
+        return {sign * minutes % 1440 for minutes in durations(self.asked) for sign in (1, -1)}
 
     def _spelled(self, value: str) -> bool:
         """Whether the text has the same letters and digits with other separators, or all parts of a list or a path."""
@@ -120,6 +142,10 @@ class SpokenText:
         return 1 < len(parts) <= 8 and all(self.contains(part) or self.contains(part.strip(".!?'\"")) for part in parts)
 
 
+def _number(word: str) -> float:
+    return float(re.sub(r"[^\d.]|\.$", "", word) or 0)
+
+
 def _rounded(known: float, value: float) -> bool:
     return known != int(known) and any(round(known, digits) == value for digits in range(5))
 
@@ -129,41 +155,57 @@ def _close(value: float, other: float) -> bool:
 
 
 def _results(a: float, b: float) -> tuple[float, ...]:
-    return (a + b, a - b, a * b, a / b if b else a, a * b / 100)
+    quotient = a / b if b else a
+    return (a + b, a - b, a * b, quotient, float(floor(quotient)), a * b / 100)
 
 
-def ungrounded_literal(environment: Environment, task: Task, limit: int) -> str | None:
-    """Describe the first literal of the solution that has no source; None when all have one.
-
-    Plays at most `limit` completions in a fresh episode and raises what the environment raises.
-    """
+def ungrounded_literal(environment: Environment, told: Trace) -> str | None:
+    """Describe the first literal of the solution that has no source; None when all have one."""
     schemas = {tool.name: (tool.description, tool.parameters.get("properties", {})) for tool in environment.describe().tools}
-    read, turn, told = SpokenText(), -1, traced(environment, task, limit)
+    read, turn = SpokenText(), -1
+    read.add(told.present)
+    results: list[tuple[str, Any]] = []
     for call in told.calls:
         while turn < call.turn:
             turn += 1
             read.ask(told.turns[turn])
         description, properties = schemas.get(call.action.name, ("", {}))
-        if (missing := _missing(call.action, properties, description, read)) is not None:
+        if (missing := _missing(call, properties, description, read, results)) is not None:
             return f"{call.action.name}: {missing} comes from nowhere"
         if (other := _other_choice(call.action, properties, told, call.turn)) is not None:
             return f"{call.action.name}: {other}"
         read.add(call.step.observation)
+        for text in literals(call.step.result):
+            if isinstance(text, str) and "\n" in text:
+                read.add(text)  # the observation may show an escape in place of the end of a line
+        results.append((call.action.name, call.step.result))
     return None
 
 
-def _missing(action: Action, properties: Mapping[str, Any], description: str, read: SpokenText) -> str | None:
-    for name, value in action.arguments.items():
+def _missing(
+    call: TracedCall, properties: Mapping[str, Any], description: str, read: SpokenText, results: Sequence[tuple[str, Any]]
+) -> str | None:
+    for name, value in call.action.arguments.items():
         schema = properties.get(name, {})
         document = SpokenText()
         document.add(f"{description} {schema.get('description', '')}")
         choices = [*schema.get("enum", ()), *_items(schema).get("enum", ()), schema.get("default")]
-        if value in choices:
+        if value in choices or _is_paging(name, value, schema):
             continue
+        answers = call.ends and "answer" in name.casefold()
         for literal in literals(value):
-            if not (literal in choices or document.contains(literal) or read.states(literal, document.numbers)):
+            if literal in choices or document.contains(literal) or read.states(literal, document.numbers):
+                continue
+            if isinstance(literal, str) and results and read.holds_parts(literal):
+                continue
+            if not (answers and is_derivable(literal, read.asked, results)):
                 return f"{name} {literal!r}"
     return None
+
+
+def _is_paging(name: str, value: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether an argument only says how many of the items a page holds, or which page it is: an agent reads as many pages as it likes."""
+    return isinstance(value, int) and "default" in schema and schema.get("type") == "integer" and _PAGING.search(name) is not None
 
 
 def _other_choice(action: Action, properties: Mapping[str, Any], told: Trace, turn: int) -> str | None:
@@ -176,9 +218,15 @@ def _other_choice(action: Action, properties: Mapping[str, Any], told: Trace, tu
         choices = properties.get(name, {}).get("enum", ())
         if isinstance(value, str) and value in choices and not before.contains(value):
             for other in choices:
+                if isinstance(other, str) and other in _parts(value):
+                    continue  # "read and write access" means "read_write"
                 if isinstance(other, str) and len(other) >= _SPOKEN and other not in taken and said.contains(other):
                     return f"{name} is {value!r}, and the request says {other!r}"
     return None
+
+
+def _parts(value: str) -> list[str]:
+    return _SEPARATORS.split(value)
 
 
 def _items(schema: Mapping[str, Any]) -> Mapping[str, Any]:

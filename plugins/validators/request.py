@@ -27,7 +27,7 @@ from coevolve import Action, CandidateTask, Environment, Reason, Refusal, Task, 
 
 from .ambiguity import other_reading
 from .grounding import literals, ungrounded_literal
-from .leaks import leaked_value
+from .leaks import answer_said, leaked_value
 from .replays import attempt
 from .tool_words import tool_words
 from .trace import traced
@@ -81,10 +81,10 @@ class Request:
         options, limit = self.options, self.options.max_completions
         if options.linter and (found := tool_words(task.query, environment.describe().tools, task.solution)):
             raise Refusal(Reason.TOOL_NAMED, found)
-        if options.grounding and (found := ungrounded_literal(environment, task, limit)):
-            raise Refusal(Reason.UNGROUNDED, found)
         told = traced(environment, task, limit)
-        if options.leaks and (found := leaked_value(told)):
+        if options.grounding and (found := ungrounded_literal(environment, told)):
+            raise Refusal(Reason.UNGROUNDED, found)
+        if options.leaks and (found := leaked_value(told) or answer_said(told)):
             raise Refusal(Reason.LEAKED, found)
         if options.unasked and (found := UnaskedCalls(environment, limit).find(task, told, options.replays)):
             raise Refusal(Reason.UNASKED, found)
@@ -103,13 +103,23 @@ def _guesses(task: Task, pool: TaskPool) -> Iterator[list[Action]]:
     last = task.solution[-1]
     texts = [name for name, value in last.arguments.items() if isinstance(value, str | int | float) and not isinstance(value, bool)]
     if len(texts) == 1 and "answer" in texts[0].casefold():
-        for constant in CONSTANTS:
+        for constant in _constants(last.arguments[texts[0]]):
             yield [attrs.evolve(last, arguments={**last.arguments, texts[0]: constant}, turn=0)]
     known = {_key(action): action for other in pool for action in other.solution if any(literals(dict(action.arguments)))}
     calls = Counter(_key(action) for other in pool for action in other.solution if _key(action) in known)
     for key, count in calls.most_common(2):
         if count > 1:
             yield [attrs.evolve(known[key], turn=0)]
+
+
+def _constants(answer: object) -> list[str | int]:
+    """The constants that equal the answer, and one text and one number that do not: a scorer that accepts these accepts any answer.
+
+    The others need no replay. A count of two or more is not among the constants; an answer of 0 or 1, or "yes", can be guessed.
+    """
+    equal = [constant for constant in CONSTANTS if str(constant).casefold() == str(answer).strip().casefold()]
+    others = [constant for constant in ("done", 0, 1) if constant not in equal]
+    return [*equal, *others[:2]]
 
 
 def _key(action: Action) -> tuple[str, str]:

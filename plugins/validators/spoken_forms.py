@@ -104,3 +104,23 @@ def times(text: str) -> set[tuple[int, int]]:
             hour = hour % 12 + (12 if half == "pm" else 0)
         found |= {(hour, minute)} | ({(hour % 12 + 12, minute)} if half not in ("am", "pm") else set())
     return found
+
+
+def months(text: str) -> set[int]:
+    """The months, 1 to 12, that a text names."""
+    return {number for number, name in enumerate(_MONTHS, 1) if re.search(rf"\b{name}\b", text, re.IGNORECASE)}
+
+
+def durations(text: str) -> set[int]:
+    """The spans of time in a text, in minutes.
+
+    >>> sorted(durations("Half an hour earlier, or twenty minutes; the meeting takes 2 hours"))
+    [20, 30, 120]
+    """
+    found = {30} if re.search(r"\bhalf an hour\b", text, re.IGNORECASE) else set()
+    found |= {15} if re.search(r"\bquarter of an hour\b", text, re.IGNORECASE) else set()
+    for match in re.finditer(r"\b(?:half |quarter of )?([\w-]+(?:\.\d+)?)[ -](hour|minute)s?\b", text, re.IGNORECASE):
+        if match[0].casefold().startswith(("half", "quarter")):
+            continue
+        found |= {round(number * (60 if match[2].casefold() == "hour" else 1)) for number in numbers(match[1].replace("-", " "))}
+    return found

@@ -2,7 +2,8 @@
 
 Names that no person writes (`get_order_details`, `spotify.show_song`, `pressBrakePedal`) count wherever they stand. A name that is also an
 English word ("sort", "find", "mean") counts only where it is written as a call or a command. Values of the solution do not count: a file
-may be called `travel_date`.
+may be called `travel_date`. A request that has all words of the names of all its calls, and of at least CHAIN of them, lists the calls in
+plain words.
 """
 
 import re
@@ -12,9 +13,13 @@ from coevolve import Action, Tool
 
 from .grounding import literals
 
+CHAIN = 3
+"""Different tools of which a request that names them all is a list of calls."""
 RUN = 6
 """Words in a row of a tool's document from which a request quotes it."""
 _WORD = re.compile(r"[A-Za-z0-9']+")
+_PART = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+"""A word inside of a tool's name."""
 _IDENTIFIER = re.compile(r"[A-Za-z]\w*(?:_\w+|[a-z][A-Z]\w*)\w*")
 _SHELL = "ls cd pwd cp mv rm mkdir rmdir du wc grep chmod sudo"
 _COMMANDS = frozenset(_SHELL.split())
@@ -29,6 +34,7 @@ def tool_words(query: str, tools: Sequence[Tool], solution: Sequence[Action]) ->
     return (
         next(_names(text, tools), None)
         or next(_arguments(text, tools, {action.name for action in solution}), None)
+        or _listed(text, [action.name for action in solution])
         or next(_quotations(query, [tool for tool in tools if tool.name in {action.name for action in solution}], values), None)
     )
 
@@ -50,6 +56,17 @@ def _names(text: str, tools: Sequence[Tool]) -> Iterator[str]:
             called = rf"(?<![\w.]){plain}\(|`{plain}`|(?<!\w){quoted}\s+{_COMMANDED}\b|\b{_COMMANDED}\s+(?:the\s+)?{quoted}"
             if re.search(called, text) or (odd and re.search(rf"(?<![\w./-]){plain}(?![\w/-])", text)):
                 yield f"it names the tool {name}"
+
+
+def _listed(text: str, names: Sequence[str]) -> str | None:
+    """Whether the text has every word of every called tool's name: a list of calls in plain words."""
+    wanted = {name: [word.casefold() for word in _PART.findall(name.rpartition(".")[2])] for name in names}
+    said = {word.casefold() for word in _WORD.findall(text)}
+    named = [name for name, words in wanted.items() if len(words) > 1 and said.issuperset(words)]
+    plain = [name for name, words in wanted.items() if len(words) == 1 and said.issuperset(words)]
+    if len(named) + len(plain) < len(wanted) or len(named) < CHAIN:
+        return None
+    return f"it names all its calls in plain words: {', '.join(wanted)}"
 
 
 def _arguments(text: str, tools: Sequence[Tool], used: Collection[str]) -> Iterator[str]:

@@ -47,6 +47,8 @@ _SYNONYMS = (
     "mean average",
 )
 """Words that people use for each other in requests for lookups."""
+_CONDITION = re.compile(r"\b(if|unless|otherwise|whether|depending|in case|under|below|above|over|as long as|provided)\b", re.IGNORECASE)
+"""Words that make one thing depend on another."""
 _GROUPS = tuple(frozenset(line.split()) for line in _SYNONYMS)
 
 
@@ -65,7 +67,14 @@ class UnaskedCalls:
         """Describe the first unasked call; None when there is none. Plays at most `replays` shorter solutions."""
         for place, call in enumerate(told.calls):
             beside = [other for other in told.calls if other.turn == call.turn and other is not call]
-            if call.index is None or not beside or _takes(told, place) or supplies(told, place) or self._evidence(told, call, beside):
+            if (
+                call.index is None
+                or call.ends
+                or not beside
+                or _takes(told, place)
+                or supplies(told, place)
+                or self._evidence(told, call, beside)
+            ):
                 continue
             if not any(self._evidence(told, other, [call]) for other in beside):
                 continue  # no call of the turn is worded, so the words are of another kind
@@ -95,10 +104,18 @@ class UnaskedCalls:
         own = _content(" ".join([call.action.name, *names, tool.description.partition(". ")[0] if tool else ""]))
         if any(_alike(word, other) for word in own for other in said):
             return True
+        if _CONDITION.search(text) and isinstance(call.step.result, Mapping):
+            shown = _content(" ".join(str(key) for key in call.step.result))
+            if any(_alike(word, other) for word in shown for other in said):
+                return True  # the turn makes something depend on what the call shows
         spoken = SpokenText()
         spoken.ask(text)
         others = [value for other in beside for value in literals(dict(other.action.arguments))]
-        return any(spoken.states(value) and value not in others for value in literals(dict(call.action.arguments)))
+        values = [value for value in literals(dict(call.action.arguments)) if spoken.states(value)]
+        if any(value not in others for value in values):
+            return True
+        together = [list(literals(dict(other.action.arguments))) for other in beside]
+        return len(values) > 1 and not any(all(value in taken for value in values) for taken in together)
 
 
 def _takes(told: Trace, place: int) -> bool:

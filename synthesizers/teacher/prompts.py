@@ -72,8 +72,9 @@ _ABSTRACT = """These calls were made in the environment, beginning where this ta
 Make at most {count} new tasks of them that the agent can be trained on; fewer, or an empty list, are fine. Each needs calls that depend
 on each other. The tasks differ from each other and from the one above in what they end in or in what they ask: a part of another task, or
 the same calls divided anew, is refused. {rules} The solution names the calls above by their numbers, in order, failed ones left out, and
-none that the user's words do not ask for or need.{turns} A call that was not made may be written out, {{"tool": NAME, "arguments": {{...}}}}:
-a question ends with the one that gives its answer, where the notes name such a call. Answer with one JSON object of this shape:
+none that the user's words do not ask for or need.{turns} A call that was not made may be written out,
+{{"tool": NAME, "arguments": {{...}}}}: a question ends with the one that gives its answer, where the notes name such a call. Answer with
+one JSON object of this shape:
 {shape}"""
 
 RULES = """The words are those of a person with a purpose, who knows nothing of tools: no list of calls, no tool's name, no argument's

@@ -8,7 +8,7 @@ import pytest
 
 from coevolve import Action, CandidateTask, InfrastructureFault, Observation, Origin, Reason, Step, Task, TaskKeys, TaskPool, Verdict
 from coevolve.environments.desk import Desk, DeskOptions
-from coevolve.plugins.validators.execution import Execution, ExecutionOptions
+from coevolve.plugins.validators.execution import Execution, ExecutionOptions, _adds_to
 from coevolve.testing import Stockroom, StockroomOptions, check_validator
 from coevolve.testing.stockroom import StockroomEpisode, World
 
@@ -90,6 +90,14 @@ def test_a_lookup_without_news_has_no_effect() -> None:
     """The result of the lookup holds only what the request says already."""
     code = TASK.solution[1].arguments["code"]
     assert reason(attrs.evolve(TASK, query=f"Is it {code}?", solution=TASK.solution[:1])) == Reason.NO_EFFECT
+
+
+@pytest.mark.parametrize(
+    ("result", "tells"),
+    [({"canDrive": True}, True), ({"login_status": True}, False), ({"success": False}, False), (True, False), ({"n": 3}, True)],
+)
+def test_yes_or_no_is_news_unless_it_only_says_that_a_call_went_well(result: Any, tells: bool) -> None:
+    assert _adds_to(result, "Can I drive there?") == tells
 
 
 def test_a_copy_of_a_pool_task_is_refused_by_text_actions_or_end_state() -> None:

@@ -1,11 +1,16 @@
 from typing import Any, cast
 
+import attrs
 import pytest
 from shop import Shop, shop_task
 
-from coevolve import Action, CandidateTask, Environment, Reason, Task, TaskPool, Tool, Verdict
-from coevolve.plugins.validators.request import Request, RequestOptions
+from coevolve import Action, CandidateTask, Environment, Reason, Step, Task, TaskPool, Tool, Verdict
+from coevolve.plugins.validators.ambiguity import Choice, _choices, _singled_out, _with
+from coevolve.plugins.validators.leaks import answer_said, leaked_value
+from coevolve.plugins.validators.request import Request, RequestOptions, _guesses
 from coevolve.plugins.validators.tool_words import tool_words
+from coevolve.plugins.validators.trace import Trace, TracedCall
+from coevolve.plugins.validators.unasked import UnaskedCalls
 
 SHOP = cast(Environment, Shop())
 LIST: tuple[str, dict[str, Any]] = ("list_lamps", {})
@@ -134,3 +139,133 @@ def test_a_frequent_call_that_solves_the_task_is_a_guess() -> None:
 def test_an_environment_that_fails_proves_nothing() -> None:
     broken = Task("x", "shop", "Buy it.", "", (Action("buy_item", {}),), {})
     assert judge(broken).reason == Reason.ENVIRONMENT_ERROR
+
+
+BUDGET: tuple[str, dict[str, Any]] = ("get_balance", {})
+
+
+def test_a_lookup_on_which_the_turn_makes_something_depend_is_asked_for() -> None:
+    assert one("If my balance is over 100, buy two of LX72.", BUDGET, buy()).accepted
+    assert one("Buy two of LX72.", BUDGET, buy()).reason == Reason.UNASKED, "nothing depends on it"
+
+
+def test_a_code_within_a_name_is_not_said() -> None:
+    def said(text: str) -> str | None:
+        found = Step(Action("find", {"name": "Zeta Corp"}), "ZETA", {"symbol": "ZETA"})
+        used = Step(Action("sell", {"symbol": "ZETA"}), "ok")
+        return leaked_value(Trace((text,), (TracedCall(found, 0, 0), TracedCall(used, 0, 1))))
+
+    assert said("Sell my Zeta Corp shares.") is None
+    assert said("Look up Zeta Corp and sell ZETA.") is not None
+
+
+@pytest.mark.parametrize(("value", "leaks"), [("deep_folder", False), ("notes.txt", False), ("ann@x.org", True), ("RMS", True)])
+def test_what_a_lookup_returns_alone_leaks_unless_it_names_a_file(value: str, leaks: bool) -> None:
+    found = Step(Action("look", {}), value, {"found": value})
+    used = Step(Action("use", {"what": value}), "ok")
+    told = Trace((f"Look there and use {value}.",), (TracedCall(found, 0, 0), TracedCall(used, 0, 1)))
+    assert (leaked_value(told) is not None) is leaks
+
+
+@pytest.mark.parametrize(
+    ("answer", "guesses"), [(3, ["done", 0]), (1, [1, "1", "done", 0]), ("Yes", ["yes", "done", 0]), (0, [0, "0", "done", 1])]
+)
+def test_only_constants_that_may_be_accepted_are_tried(answer: Any, guesses: list[Any]) -> None:
+    task = Task("q", "shop", "How many?", "", (Action("finish", {"answer": answer}),), {})
+    tried = [guess[-1].arguments["answer"] for guess in _guesses(task, TaskPool(()))]
+    assert tried == guesses
+
+
+def choices(text: str, *calls: tuple[str, dict[str, Any], Any], ends: bool = False) -> list[Any]:
+    """The values of calls with these results that the request leaves open."""
+    made = [TracedCall(Step(Action(name, given), str(result), result), 0, n) for n, (name, given, result) in enumerate(calls)]
+    made[-1] = attrs.evolve(made[-1], ends=ends)
+    told = Trace((text,), tuple(made))
+    return [
+        choice.value for place, call in enumerate(made) for choice in _choices(told, place, call) if not _singled_out(told, call, choice)
+    ]
+
+
+ALL: tuple[str, dict[str, Any], Any] = ("airports", {}, ["RMS", "OKD"])
+POSTS: tuple[str, dict[str, Any], Any] = ("posts", {}, [{"id": 4, "text": "Teams rock"}, {"id": 5, "text": "#Teamwork pays"}])
+
+
+def test_a_lookup_that_needs_only_what_was_said_singles_its_result_out() -> None:
+    near: tuple[str, dict[str, Any], Any] = ("nearest", {"city": "Rivermist"}, {"airport": "RMS"})
+    fly: tuple[str, dict[str, Any], Any] = ("fly", {"to": "RMS"}, "ok")
+    assert choices("Show the airports, then fly there, near Rivermist.", ALL, near, fly) == []
+    assert choices("Show the airports, then fly to Rivermist.", ALL, fly) == ["RMS"]
+    assert choices("Show the airports, then fly there.", ALL, near, fly) == ["RMS"], "nobody said the city"
+
+
+def test_a_word_that_only_one_record_has_singles_it_out() -> None:
+    like: tuple[str, dict[str, Any], Any] = ("like", {"post": 5}, "ok")
+    assert choices("Like my post about 'Teamwork'.", POSTS, like) == []
+    assert choices("Like my post about teams.", POSTS, like) == [5]
+
+
+def test_an_answer_and_a_look_at_each_in_turn_are_not_left_open() -> None:
+    end: tuple[str, dict[str, Any], Any] = ("finish", {"answer": 5}, "ok")
+    assert choices("In which post do I brag?", POSTS, end, ends=True) == []
+    assert choices("Tell me one of my posts.", POSTS, end, ends=True) == [5]
+    looks: list[tuple[str, dict[str, Any], Any]] = [("show", {"post": number}, "ok") for number in (5, 6)]
+    assert choices("What do people say below my posts?", POSTS, *looks) == []
+    assert choices("What do people say below it?", POSTS, looks[0]) == [5]
+
+
+def test_not_anyone_leaves_nothing_to_choose() -> None:
+    like: tuple[str, dict[str, Any], Any] = ("like", {"post": 5}, "ok")
+    assert choices("Like whatever has not been liked by anyone.", POSTS, like) == []
+    assert choices("Like whatever was written by anyone.", POSTS, like) == [5]
+
+
+def test_two_things_with_one_number_are_not_mixed_up() -> None:
+    solution = [Action("remove", {"song": 4, "playlist": 4}), Action("rename", {"playlist": 4, "title": "4"})]
+    replaced = _with(solution, Choice(0, "playlist", 4, {}, ()), 9)
+    assert [dict(action.arguments) for action in replaced] == [{"song": 4, "playlist": 9}, {"playlist": 9, "title": "4"}]
+
+
+def test_a_change_made_of_several_said_values_is_asked_for() -> None:
+    text = "Put X1 into the box B7, and open B7 and weigh X1."
+    calls = [("stow", {"spot": "B7", "item": "X1"}), ("open", {"spot": "B7"}), ("weigh", {"item": "X1"})]
+    made = [TracedCall(Step(Action(name, given), "ok"), 0, n) for n, (name, given) in enumerate(calls)]
+    finder = UnaskedCalls(SHOP, 10)
+    assert finder._evidence(Trace((text,), tuple(made)), made[0], made[1:])
+    lone = TracedCall(Step(Action("stow", {"spot": "B7"}), "ok"), 0, 0)
+    assert not finder._evidence(Trace((text,), (lone, *made[1:])), lone, made[1:])
+
+
+@pytest.mark.parametrize(
+    ("text", "result", "arguments", "said"),
+    [
+        ("My balance is 22,800 dollars. What is my balance?", {"balance": 22800.0}, {}, True),
+        ("The report says 'Kelly scored 96'. What does it say?", {"text": "Kelly scored 96"}, {"file": "report"}, True),
+        ("I have 22,800 dollars somewhere. What is my balance?", {"balance": 91.5}, {}, False),
+        ("Is it 22,800 dollars or more?", {"balance": 22800.0, "card": 19}, {}, False),
+        ("How many of the 5 are there?", {"count": 5}, {}, False),
+        ("Round 12.0 for me.", {"result": 12.0}, {"number": 12.0}, False),
+    ],
+)
+def test_a_question_must_not_state_its_answer(text: str, result: Any, arguments: dict[str, Any], said: bool) -> None:
+    told = Trace((text,), (TracedCall(Step(Action("look", arguments), "", result), 0, 0),))
+    assert (answer_said(told) is not None) == said
+
+
+def test_an_answer_that_an_earlier_call_told_may_be_said() -> None:
+    first = TracedCall(Step(Action("look"), "", {"balance": 22800.0, "card": 7}), 0, 0)
+    again = TracedCall(Step(Action("balance"), "", {"balance": 22800.0}), 1, 1)
+    assert answer_said(Trace(("What do I have?", "Is it still 22800?"), (first, again))) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "listed"),
+    [
+        ("Get the order details, then the stock info, then place an order.", ("get_order_details", "get_stock_info", "place_order"), True),
+        ("Lock the doors, press the brake pedal and start the engine.", ("lockDoors", "pressBrakePedal", "startEngine"), True),
+        ("Lock the doors and start the engine.", ("lockDoors", "pressBrakePedal", "startEngine"), False),
+        ("Get the order details and place an order.", ("get_order_details", "place_order"), False),
+        ("Sort it, find it and cat it.", ("sort", "find", "cat"), False),
+    ],
+)
+def test_a_list_of_calls_in_plain_words_is_refused(text: str, names: tuple[str, ...], listed: bool) -> None:
+    assert (tool_words(text, [], [Action(name) for name in names]) is not None) == listed
