@@ -46,8 +46,11 @@ def test_nothing_is_looked_up_twice_while_it_is_the_same(bfcl: Bfcl) -> None:
     scene.call("displayCarStatus", option="fuel")
     with pytest.raises(NotHere):
         scene.call("displayCarStatus", option="fuel")
+    scene.call("adjustClimateControl", temperature=19)
+    assert scene.call("displayCarStatus", option="climate")
     scene.call("fillFuelTank", fuelAmount=1)
-    assert scene.call("displayCarStatus", option="fuel")
+    with pytest.raises(NotHere):  # the pump has shown the new level
+        scene.call("displayCarStatus", option="fuel")
 
 
 @pytest.fixture(scope="module")

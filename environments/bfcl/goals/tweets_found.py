@@ -105,28 +105,14 @@ def search_for_a_topic(scene: Scene) -> str:
 
 @goal(TWITTER, topic="find")
 def look_at_one_tweet(scene: Scene) -> str:
-    twitter = scene.service(TWITTER)
-    _own(scene)
-    one = scene.pick(twitter.tweets.values())
+    one = scene.pick(_own(scene))
     scene.need(not scene.called("get_user_tweets"))
     scene.call("get_tweet", tweet_id=one["id"])
-    scene.keep("one tweet", id=one["id"], own=one["username"] == twitter.username, turn=len(scene.turns))
+    scene.keep("one tweet", id=one["id"], turn=len(scene.turns))
     return scene.say(
         f"Somebody quoted the tweet with ID {one['id']} to me. What does it say?",
         f"Show me the tweet with the ID {one['id']}, I need its exact wording.",
         f"I got a notification about tweet number {one['id']}. Can you pull up that tweet?",
-    )
-
-
-@goal(TWITTER, needs=("one tweet",), topic="retweet")
-def retweet_the_one(scene: Scene) -> str:
-    one = scene.last("one tweet")
-    scene.need(one["turn"] == len(scene.turns) - 1 and not one["own"])
-    who = sign_in(scene)
-    _retweet(scene, one["id"])
-    return scene.say(
-        f"I like that one. Retweet it from my account.{who}",
-        f"Good, that can be shared again. Please retweet it.{who}",
     )
 
 

@@ -268,16 +268,10 @@ def brake_lights(scene: Scene) -> str:
     )
 
 
-@goal(CAR, needs=("pedal",), topic="pedal force")
-def pedal_force(scene: Scene) -> str:
+@goal(CAR, needs=("pedal",), topic="pedal release")
+def release_after_the_test(scene: Scene) -> str:
     scene.need(scene.just("brake_lights"))
     scene.need(scene.service(CAR).brakePedalStatus == "pressed")
-    if scene.chance(0.4):
-        scene.call("displayCarStatus", option="brakePedal")
-        return scene.say(
-            "I also need the current status of the brake pedal, force included, for the inspection sheet. Can you display it?",
-            "How hard is the brake pedal being pressed now? I'd like to write down the force.",
-        )
     scene.call("releaseBrakePedal")
     return scene.say(
         "The lights work, thanks. You can let go of the brake pedal now.", "All good, both of them light up. Release the pedal, please."
