@@ -83,6 +83,11 @@ def test_no_story_says_both(one: str, other: str, stories: list[Goal]) -> None:
         assert not turns or not any(other in turn for turn in goal.query.split("\n\n") if turn not in turns), goal.query
 
 
+def test_a_party_is_called_off_only_where_the_user_spoke_of_one(stories: list[Goal]) -> None:
+    called_off = [goal.query for goal in stories if "party has been called off" in goal.query]
+    assert all("grandmother" in query for query in called_off)
+
+
 def test_a_card_that_was_shown_pays_only_until_it_expires(bfcl: Bfcl) -> None:
     scene = _scene(bfcl, "TravelAPI")
     travel = scene.service("TravelAPI")

@@ -2,7 +2,22 @@
 
 import re
 
-from .file_view import FILES, SHORT, current, folder_words, folders_in, free, here, keep_file, quoted, set_aside, spot, text_known, the_file
+from .file_view import (
+    FILES,
+    SHORT,
+    created,
+    current,
+    folder_words,
+    folders_in,
+    free,
+    here,
+    keep_file,
+    quoted,
+    set_aside,
+    spot,
+    text_known,
+    the_file,
+)
 from .files_changes import REWRITTEN, replaceable
 from .registry import goal
 from .scene import Scene
@@ -101,7 +116,7 @@ def copy_that_file_away(scene: Scene) -> str:
     file = the_file(scene)
     folder = scene.pick(folders_in(current(scene)))
     free(scene, file.name, (folder,))
-    scene.need(not scene.called("cp"))
+    scene.need(not scene.called("cp") and (created(scene, file.name) or not scene.last("file").get("new")))
     scene.call("cp", source=file.name, destination=folder)
     scene.keep("stored", name=file.name, folder=folder, moved=False, turn=len(scene.turns))
     if set_aside(folder):

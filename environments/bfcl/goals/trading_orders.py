@@ -229,14 +229,14 @@ def change_the_amount(scene: Scene) -> str:
     scene.need(not scene.called("create_ticket"))
     order = scene.things["order"].pop()
     scene.need(order["turn"] >= len(scene.turns) - 2 and scene.turns[order["turn"]].goal != "spend_a_budget")
-    amount = scene.pick(n for n in AMOUNTS if order["amount"] / 3 <= n < order["amount"])
+    amount = scene.pick(n for n in AMOUNTS if order["amount"] / 3 <= n <= 0.8 * order["amount"])
     scene.call("cancel_order", order_id=order["id"])
     place(scene, order["side"], order["symbol"], order["stock"], order["price"], amount)
     it, verb = referred(scene, order), order["side"].lower()
     return say(
         scene,
         f"Sorry, I meant {amount} shares, not {order['amount']}. Cancel {it} and place a new one for {amount} at the same price.",
-        f"On second thought, {order['amount']} shares is too much for me. Cancel {it}, and {verb} {amount} instead at the same price.",
+        f"On second thought, {order['amount']} shares is too many. Cancel {it}, and {verb} {amount} instead at the same price.",
         f"I'd feel better with less. Cancel {it} and put in one for only {amount} shares at the same price.",
     )
 

@@ -264,7 +264,11 @@ def cancel(scene: Scene) -> str:
     return scene.say(
         (f"I won't have to travel after all, since everything was moved online. Please cancel that flight.{note}", "trip=business"),
         (f"I can't get the days off after all. Can you cancel the booking you just made?{note}", "trip=leisure"),
-        (f"The party has been called off, so I'm staying home. Please cancel that flight.{note}", "trip=family"),
+        *(
+            (f"The party has been called off, so I'm staying home. Please cancel that flight.{note}",)
+            if scene.facts.get("trip") == "family"
+            else ()
+        ),
         f"I got the dates wrong and can't travel that day after all. Please cancel the reservation.{note}",
     )
 

@@ -228,6 +228,7 @@ def fill_if_needed(scene: Scene) -> str:
 def tire_pressure(scene: Scene) -> str:
     running = scene.service(CAR).engine_state == "running"
     scene.keep("tires", found=_tires(scene))
+    scene.suppose(place="car")
     return scene.say(
         *(() if running else (("It got cold overnight, so please check my tire pressures before I leave.", "weather=cold"),)),
         "The steering feels a bit off. What's the pressure in each of my tires?",
