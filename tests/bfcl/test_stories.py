@@ -73,6 +73,7 @@ def test_no_story_is_one_call_without_arguments(stories: list[Goal]) -> None:
         ("Where should I go?", "set the navigation"),
         ("The cabin is", "like to walk"),
         ("winter tires", "Switch on the cooling"),
+        ("Not ready to buy yet", "Then buy"),
         ("She's fine with it", "How much is a"),
     ],
 )

@@ -171,8 +171,14 @@ def mentioned(scene: Scene, name: str) -> bool:
 
 
 def created(scene: Scene, name: str) -> bool:
-    """Whether the user had a file of that name made in an earlier turn."""
-    return any(call.name == "touch" and call.arguments["file_name"] == name for call in scene.earlier())
+    """Whether the user had the file that has this name now made in an earlier turn."""
+    made = set[str]()
+    for call in scene.earlier():
+        if call.name == "touch":
+            made.add(call.arguments["file_name"])
+        elif call.name == "mv" and call.arguments["source"] in made:
+            made.add(call.arguments["destination"])
+    return name in made
 
 
 def text_known(scene: Scene, file: Seen) -> bool:

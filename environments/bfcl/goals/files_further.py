@@ -98,6 +98,7 @@ def put_that_file_away(scene: Scene) -> str:
     file = the_file(scene)
     folder = scene.pick(folders_in(current(scene)))
     free(scene, file.name, (folder,))
+    scene.need(not (scene.last("file").get("new") and set_aside(folder)))
     scene.call("mv", source=file.name, destination=folder)
     scene.keep("stored", name=file.name, folder=folder, moved=True, turn=len(scene.turns))
     if scene.last("file").get("new"):

@@ -44,14 +44,14 @@ def buy_the_stock(scene: Scene) -> str:
     amount = _affordable(scene, price)
     place(scene, "Buy", stock["symbol"], stock["name"], price, amount)
     it = referred(scene, stock)
+    if scene.just("watch_the_stock", "watch_a_company"):
+        return say(
+            scene,
+            f"Actually, I'd rather own some of it already. Buy {amount} shares of {stock['name']} at the current price.",
+            f"On reflection, I don't want to wait: get me {amount} shares of {stock['name']} at today's price.",
+        )
     if not found:
         scene.need(stock["turn"] == len(scene.turns) - 1 or scene.turns[-1].goal == "watch_the_stock")
-        if scene.just("watch_the_stock", "watch_a_company"):
-            return say(
-                scene,
-                f"Actually, I'd rather own some of it already. Buy {amount} shares of {stock['name']} at the current price.",
-                f"On reflection, I don't want to wait: get me {amount} shares of {stock['name']} at today's price.",
-            )
         return say(
             scene,
             f"I'd like some of that one. Buy {amount} shares of {stock['name']} at the current price.",
