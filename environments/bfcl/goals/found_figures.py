@@ -97,6 +97,7 @@ def share_of_characters(scene: Scene) -> str:
     scene.keep("figure", value=scene.call("percentage", part=part, whole=whole)["result"])
     return scene.say(
         f"I want '{short}' to be much shorter than '{long}'. Count the characters in both and tell me what percentage of the longer "
-        "one it comes to.",
-        f"How many characters do '{short}' and '{long}' have, and what percentage of the second is the first?",
+        "text the shorter one comes to.",
+        f"'{short}' should be a summary of '{long}'. How many characters does each have, and what percentage of the longer text is "
+        "the shorter one?",
     )

@@ -53,7 +53,7 @@ def _add(scene: Scene, gallons: float) -> None:
 
 @goal(CAR, topic="fuel level")
 def fuel_left(scene: Scene) -> str:
-    scene.need(not _level_known(scene))
+    scene.need(not _level_known(scene) and scene.facts.get("errand") != "none")  # who does not drive does not ask
     _read_level(scene)
     return scene.say(
         ("How much fuel do I have left in the tank? I'd like to know if I have to stop on the way home.", "driver=me errand=home"),
@@ -64,6 +64,7 @@ def fuel_left(scene: Scene) -> str:
 
 @goal(CAR, topic="fuel level")
 def fuel_in_liters(scene: Scene) -> str:
+    scene.need(scene.facts.get("errand") != "none")
     known = _level_known(scene)
     level = _read_level(scene)
     scene.need(level > 0)
