@@ -9,13 +9,12 @@ faults.
     python benchmarks/door_controls.py --blind openai --set model=qwen3-max --set base_url=http://127.0.0.1:8080/v1 --set api_key_env= \
         [--parallel 16] [--attempts 2] [--needed 1] [--out verdicts.jsonl]
 
-The candidates lie in data/door_controls (AppWorld's in data/door_controls/appworld), a file for each kind. All
-begin in worlds of training tasks. Their calls are carried out, and a
-text "$2.order_id" stands for a value of the result of call number 2 (from 0). Each candidate is judged alone, against an empty pool, by the
-validators "request" and "execution" (with `drop_all`), and with --blind also by "blind_solve".
+The candidates lie in data/door_controls (AppWorld's in data/door_controls/appworld), a file for each kind. All begin in worlds of training
+tasks. Their calls are carried out, and a text "$2.order_id" stands for a value of the result of call number 2 (from 0). Each candidate is
+judged alone, against an empty pool, by the validators "request" and "execution" (with `drop_all`), and with --blind also by "blind_solve".
 
-There are two sets. The checks were tuned on the even numbers of the first; its odd numbers are a measurement. The second, "fresh" (files
-fresh-KIND.json), was written later, without a look at the checks, so that all its numbers are a measurement.
+BFCL's first set was looked at while the checks were made: they were tuned on its even numbers. The second, "fresh" (files fresh-KIND.json),
+was written later, without a look at the checks; its first run is a measurement. AppWorld's were looked at while the checks were mended.
 
 Faults: `mismatched` (the solution does something else), `missing` (a needed value is not said), `ambiguous` (one of several things is meant
 and not said which), `unasked` (the solution makes calls that nobody asked for), `leaked` (the request dictates the calls, or values that

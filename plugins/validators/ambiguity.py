@@ -34,7 +34,7 @@ _NONE = re.compile(r"(?:\b(?:not|never|without|nor|hardly)|n't)\b[^.?!;]*?\bany(
 """Words that leave nothing to choose although a word of `_ANY` is among them: "not given to anyone"."""
 _CHOSEN = re.compile(
     r"\b(first|second|third|fourth|fifth|last|latest|newest|oldest|earliest|next|previous|former|latter|top|bottom|only|all|both|every|each"
-    r"|whole|whatever|everything|everyone|most|least|best|worst|highest|lowest|cheapest|other|rest|same|original|final|main"
+    r"|whole|whatever|everything|everyone|most|least|best|worst|highest|lowest|cheapest|other|rest|remaining|same|original|final|main"
     r"|(?!(?:inter|requ|inv|prot|sugg|harv|for|man|cont)est\b)\w{3,}est|more than|less than|fewer|(?:above|below|under|over) \W?\d"
     r"|at least|at most"
     r"|(?:the|any) ones? with(?:out)?|(?:is|are|has|have)(?: not| still|n't)|starts? with|ends? with|contain\w*|whose|named|called)\b",
@@ -91,6 +91,8 @@ def _choices(told: Trace, place: int, call: TracedCall) -> Iterator[Choice]:
         ):
             continue
         for earlier in reversed(told.calls[:place]):
+            if isinstance(value, str) and sum(leaf == value for _, leaf in _leaves(earlier.step.result)) > 1:
+                break  # several records have it, so it is a property of a thing and not the thing that is chosen
             if found := _among(earlier.step.result, value):
                 record, others = found
                 own = [given for _, given in _leaves(dict(call.action.arguments))]
@@ -144,7 +146,9 @@ def _among_keys(result: Any, value: Any) -> tuple[Any, tuple[tuple[Any, Any], ..
 
 def _singled_out(told: Trace, call: TracedCall, choice: Choice) -> bool:
     """Whether the user says which one is meant: by place or rank, or by a word that only its record has."""
-    text = told.turns[call.turn]
+    text = told.asks(call.turn)
+    if call.ends and "?" in text:
+        return True  # "It is on one of my lists. Which?" asks, and leaves nothing to choose
     if _ANY.search(_NONE.sub(" ", text)):
         return False
     if _CHOSEN.search(text) or call.ends or _is_loop(told, call, choice):

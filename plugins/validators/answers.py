@@ -8,7 +8,7 @@ one is for "blind_solve".
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import Any
 
 from .spoken_forms import numbers
@@ -19,6 +19,10 @@ _ASKS = re.compile(
     r"\b(is|are|am|was|were|do|does|did|has|have|had|can|could|will|would|should|whether|if|yes)\b.*?(\?|\byes\b|\bno\b|$)",
     re.IGNORECASE | re.DOTALL,
 )
+COMPARES = re.compile(r"\b(settle\w*|compare|totals?|sums?|altogether|on average|owe[sd]?)\b", re.IGNORECASE)
+"""Words with which a user asks for a figure over several records outside of a question."""
+_GROUPS = 8
+"""Most groups of records whose totals are compared."""
 _ROWS = 60
 """Most records of one column whose stretches are summed."""
 
@@ -67,12 +71,19 @@ def _columns(results: Sequence[tuple[str, Any]]) -> Iterator[list[float]]:
             placed = sorted(rows, key=lambda row: (isinstance(row.get(order), str), str(row.get(order)), id(row)))
             if all(isinstance(row.get(order), int | float) for row in rows):
                 placed = sorted(rows, key=lambda row: float(row[order]))
+            groups = [list(rows) for _, rows in groupby(placed, key=lambda row: row.get(order))]
             for name in fields:
-                yield [float(row[name]) for row in placed if isinstance(row.get(name), int | float) and not isinstance(row[name], bool)]
+                if 1 < len(groups) <= _GROUPS:
+                    yield [sum(float(row[name]) for row in group if _is_number(row.get(name))) for group in groups]
+                yield [float(row[name]) for row in placed if _is_number(row.get(name))]
     for _, result in results:
         for text in _leaves(result):
             if isinstance(text, str) and len(found := re.findall(r"(?<![\w.])\d+(?:\.\d+)?", text)) > 1:
                 yield [float(number) for number in found]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _tables(results: Sequence[tuple[str, Any]]) -> Iterator[list[dict[str, Any]]]:

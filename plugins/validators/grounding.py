@@ -4,9 +4,11 @@ A tool's document is its descriptions, enumerations and defaults. Flags and None
 hold the documents of all tools.
 
 People write values in other ways than tools (spoken_forms.py): "five thousand", "half", "December 10". A value that is computed from two
-known numbers counts only where the user's words call for a computation ("fill it up", "half of it"), and a rounded number where the whole
-one is known. Many tasks that people wrote still fail this check: they expect the agent to draw conclusions ("the airport of New York"),
-which a search for the literal does not find.
+known numbers counts only where the user's words call for a computation ("fill it up", "half of it", "whatever is above that"), and a
+rounded number where the whole one is known. A text may be put together from what was said and found; a time may be moved by a span that
+the user says; a few tickers are known to everybody (well_known.py). How many items a page holds needs no source. The answer that ends an
+episode may be computed from results (answers.py). Many tasks that people wrote still fail this check: they expect the agent to draw
+conclusions ("the airport of New York"), which a search for the literal does not find.
 """
 
 import re
@@ -19,7 +21,7 @@ from attrs import define, field
 
 from coevolve import Action, Environment
 
-from .answers import is_derivable
+from .answers import COMPARES, is_derivable
 from .spoken_forms import dates, durations, months, numbers, times, years
 from .trace import Trace, TracedCall
 from .well_known import called, factors
@@ -192,13 +194,14 @@ def _missing(
         choices = [*schema.get("enum", ()), *_items(schema).get("enum", ()), schema.get("default")]
         if value in choices or _is_paging(name, value, schema):
             continue
-        answers = call.ends and "answer" in name.casefold()
+        is_answer = call.ends and "answer" in name.casefold()
         for literal in literals(value):
             if literal in choices or document.contains(literal) or read.states(literal, document.numbers):
                 continue
             if isinstance(literal, str) and results and read.holds_parts(literal):
                 continue
-            if not (answers and is_derivable(literal, read.asked, results)):
+            asks = is_answer or (isinstance(literal, float) and COMPARES.search(read.asked) is not None)
+            if not (asks and is_derivable(literal, read.asked, results)):
                 return f"{name} {literal!r}"
     return None
 

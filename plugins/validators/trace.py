@@ -38,6 +38,13 @@ class Trace:
         """All that the user has said up to and including this turn."""
         return "\n".join(self.turns[: turn + 1])
 
+    def asks(self, turn: int) -> str:
+        """What the user says in a turn, and in the turns right before it that were only asked back about: no call is made in them."""
+        first, made = turn, {call.turn for call in self.calls}
+        while first > 0 and first - 1 not in made:
+            first -= 1
+        return "\n".join(self.turns[first : turn + 1])
+
 
 def traced(environment: Environment, task: Task, limit: int) -> Trace:
     """Carry out at most `limit` completions of the solution in a fresh episode; raises what the environment raises.

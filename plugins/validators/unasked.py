@@ -97,7 +97,7 @@ class UnaskedCalls:
 
     def _evidence(self, told: Trace, call: TracedCall, beside: Sequence[TracedCall]) -> bool:
         """Whether the turn has a word of the tool, or a value of the call that no other call of the turn takes."""
-        text = told.turns[call.turn]
+        text = told.asks(call.turn)
         said = _content(text)
         tool = self._tools.get(call.action.name)
         names = [name for name, value in call.action.arguments.items() if not isinstance(value, bool)]

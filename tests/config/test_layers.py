@@ -29,7 +29,7 @@ def test_the_recipes_say_what_they_are() -> None:
 
 @pytest.mark.parametrize(
     ("recipe", "synthesizer"),
-    [("appworld-smoke", "programmatic"), ("bfcl-smoke", "programmatic"), ("desk", "programmatic"), ("desk-teacher", "teacher")],
+    [("appworld-smoke", "programmatic"), ("bfcl-smoke", "operators"), ("desk", "programmatic"), ("desk-teacher", "teacher")],
 )
 def test_every_recipe_loads(recipe: str, synthesizer: str) -> None:
     registry = load_plugins(only=["coevolve.*"])

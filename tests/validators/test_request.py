@@ -207,6 +207,7 @@ def test_a_word_that_only_one_record_has_singles_it_out() -> None:
 def test_an_answer_and_a_look_at_each_in_turn_are_not_left_open() -> None:
     end: tuple[str, dict[str, Any], Any] = ("finish", {"answer": 5}, "ok")
     assert choices("In which post do I brag?", POSTS, end, ends=True) == []
+    assert choices("I brag in one of my posts. Which?", POSTS, end, ends=True) == []
     assert choices("Tell me one of my posts.", POSTS, end, ends=True) == [5]
     looks: list[tuple[str, dict[str, Any], Any]] = [("show", {"post": number}, "ok") for number in (5, 6)]
     assert choices("What do people say below my posts?", POSTS, *looks) == []
@@ -217,6 +218,13 @@ def test_not_anyone_leaves_nothing_to_choose() -> None:
     like: tuple[str, dict[str, Any], Any] = ("like", {"post": 5}, "ok")
     assert choices("Like whatever has not been liked by anyone.", POSTS, like) == []
     assert choices("Like whatever was written by anyone.", POSTS, like) == [5]
+
+
+def test_a_property_that_several_things_have_is_not_a_thing_that_is_chosen() -> None:
+    ring: tuple[str, dict[str, Any], Any] = ("ring", {"days": ["thu"]}, "ok")
+    shared = [{"days": ["tue", "thu"]}, {"days": ["thu"]}]
+    assert choices("Let it ring as the bins do.", ("alarms", {}, shared), ring) == []
+    assert choices("Let it ring as the bins do.", ("alarms", {}, shared[:1]), ring) == ["thu"]
 
 
 def test_two_things_with_one_number_are_not_mixed_up() -> None:

@@ -1,7 +1,7 @@
 from typing import Any
 
 from coevolve import Action, Observation, Step
-from coevolve.plugins.validators.trace import traced
+from coevolve.plugins.validators.trace import Trace, TracedCall, traced
 from coevolve.testing import make_task
 
 NOW = "It is 2027-03-01T09:00:00. Dates look like 2020-01-01."
@@ -43,3 +43,9 @@ def test_the_last_call_ends_the_episode_and_the_system_says_the_time() -> None:
     found = told("Show 7 songs.\n\nNow play song 701.")
     assert [call.ends for call in found.calls] == [False, True]
     assert found.present == "2027-03-01T09:00:00"
+
+
+def test_a_turn_that_is_only_asked_back_about_belongs_to_the_next() -> None:
+    calls = tuple(TracedCall(Step(Action("f"), ""), turn, turn) for turn in (0, 2, 3))
+    found = Trace(("a", "b", "c", "d"), calls)
+    assert [found.asks(turn) for turn in (0, 2, 3)] == ["a", "b\nc", "d"]
