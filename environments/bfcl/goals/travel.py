@@ -177,8 +177,8 @@ def fare_by_class(scene: Scene) -> str:
         f"How big is the gap between economy and {CLASSES[better]} on a flight from {start} to {end} on {day_words(day)}? Give me "
         "both fares.",
         (
-            f"Can you compare the economy and {CLASSES[better].replace(' ', '-')} fares from {start} to {end} for {day_words(day)}? My company may pay for "
-            "the better seat.",
+            f"Can you compare the economy and {CLASSES[better].replace(' ', '-')} fares from {start} to {end} for {day_words(day)}? My "
+            "company may pay for the better seat.",
             "trip=business",
         ),
     )
