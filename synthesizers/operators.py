@@ -148,7 +148,7 @@ class _VariantSearch:
         if task is None or task[0].query in self.seen:
             return None
         parents = (parent.solved.task.id, *([other.solved.task.id] if other else []))
-        known = parent.solved.task.origin.detail.get("goal")
+        known = None if operator == "explore" else parent.solved.task.origin.detail.get("goal")
         detail = {"goal": " + ".join([*([known] if known else []), *builder.goals])} if builder.goals else {}
         return self._candidate(task[0], task[1], signal, parents, operator, **detail)
 

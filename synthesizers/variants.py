@@ -4,8 +4,8 @@
     suffix     adds new turns after the task's turns
     prefix     adds new turns before them
     recombine  adds turns of another task after some of this task's turns
-    explore    keeps some of the task's first turns, then adds new ones; of a task that was not made of goals it keeps none where there
-               are goals
+    explore    where the environment offers goals, one goal as it is offered, and none of the task's turns: two goals know nothing of
+               each other, so their turns may contradict; elsewhere it keeps some of the task's first turns and adds new ones
 
 New turns are goals of the environment (optional.HasGoals) with their words; where it offers none, random calls that it words.
 Turns of the task keep their words. A value that came from an earlier call's result is taken from that call's new result. A variant is
@@ -174,12 +174,13 @@ class Variants:
         return False
 
     def explore(self, builder: VariantBuilder, parent: TaskTurns, others: Sequence[TaskTurns]) -> list[VariantTurn] | None:
-        fresh = offers_goals(builder.environment) and "goal" not in parent.solved.task.origin.detail
-        kept = self._replay_turns(builder, parent, range(0 if fresh else self.rng.randrange(len(parent))))
+        if offers_goals(builder.environment):
+            return self._goal_turns(builder, parent, 0)
+        kept = self._replay_turns(builder, parent, range(self.rng.randrange(len(parent))))
         if kept is None:
             return None
         added: list[VariantTurn] = []
-        for _ in range(1 if fresh else self.rng.randint(1, 2)):
+        for _ in range(self.rng.randint(1, 2)):
             added += self._new_turns(builder, parent, len(kept) + len(added)) or []
         return [*kept, *added] if added else None
 

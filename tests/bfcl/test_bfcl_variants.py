@@ -1,5 +1,7 @@
 """Other kinds of a task, made from it."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from coevolve import Action, Step, Task
@@ -7,9 +9,9 @@ from coevolve.environments.bfcl.environment import Bfcl
 from coevolve.testing.checks import replay
 
 
-def composed(bfcl: Bfcl, scenario: str, query: str, *calls: tuple[str, dict[str, object], int]) -> Task:
+def composed(bfcl: Bfcl, scenario: str, query: str, *calls: tuple[str, Mapping[str, object], int]) -> Task:
     start = next(task for task in bfcl.tasks("all") if task.id == scenario)
-    steps = [Step(Action(name, given, turn), "") for name, given, turn in calls]
+    steps = [Step(Action(name, dict(given), turn), "") for name, given, turn in calls]
     task = bfcl.compose(start, steps, "made", query)
     assert task is not None and replay(bfcl, task)[1] == 1.0
     return task
@@ -47,8 +49,15 @@ def test_functions_that_can_do_each_others_work_are_held_out_together(bfcl: Bfcl
     task = composed(bfcl, "multi_turn_base_0", "Make a folder 'old'.\n\nDrop it again.",
                     ("mkdir", {"dir_name": "old"}, 0), ("rmdir", {"dir_name": "old"}, 1))  # fmt: skip
     assert held_out(bfcl, task) == {("mkdir",), ("rm", "rmdir")}
-    both = composed(bfcl, "multi_turn_base_0", "Make 'old' and drop it.\n\nDrop the report.", ("mkdir", {"dir_name": "old"}, 0),
-                    ("rmdir", {"dir_name": "old"}, 0), ("cd", {"folder": "document"}, 1), ("rm", {"file_name": "final_report.pdf"}, 1))  # fmt: skip
+    both = composed(
+        bfcl,
+        "multi_turn_base_0",
+        "Make 'old' and drop it.\n\nDrop the report.",
+        ("mkdir", {"dir_name": "old"}, 0),
+        ("rmdir", {"dir_name": "old"}, 0),
+        ("cd", {"folder": "document"}, 1),
+        ("rm", {"file_name": "final_report.pdf"}, 1),
+    )
     assert held_out(bfcl, both) == {("mkdir",)}
 
 

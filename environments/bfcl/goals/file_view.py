@@ -130,6 +130,11 @@ def folder_words(name: str) -> str:
     return name if name.lower().endswith(("folder", "directory")) else f"the {name} folder"
 
 
+def set_aside(folder: str) -> bool:
+    """Whether a folder is for what nobody works on, by its name."""
+    return any(part in folder.lower() for part in ("archive", "backup", "past", "temp", "tmp", "old"))
+
+
 def spot(scene: Scene) -> str:
     """How the user names the current folder: "the reports folder" once they went there, "the current folder" before."""
     directory = current(scene)
@@ -146,11 +151,11 @@ def where(scene: Scene, path: tuple[str, ...], new: bool = False) -> str:
     Empty only for the current folder, and only as long as the user has not left it.
     """
     if len(path) > 1:
-        return f" in {folder_words(path[1])} under {path[0]}"
+        return f" in {path[0]}/{path[1]}"
     if path:
         return f" in {folder_words(path[0])}"
     if not scene.called("cd"):
-        return scene.say(f" in {spot(scene)}", "" if scene.turns else " in this folder", "")
+        return f" in {spot(scene)}" if new else scene.say(f" in {spot(scene)}", "" if scene.turns else " in this folder", "")
     return scene.say(f" in {spot(scene)}", " in the same folder") if _at_work(scene) and not new else f" in {spot(scene)}"
 
 
@@ -166,8 +171,14 @@ def mentioned(scene: Scene, name: str) -> bool:
 
 
 def created(scene: Scene, name: str) -> bool:
-    """Whether the user had a file of that name made in an earlier turn."""
-    return any(call.name == "touch" and call.arguments["file_name"] == name for call in scene.earlier())
+    """Whether the user had the file that has this name now made in an earlier turn."""
+    made = set[str]()
+    for call in scene.earlier():
+        if call.name == "touch":
+            made.add(call.arguments["file_name"])
+        elif call.name == "mv" and call.arguments["source"] in made:
+            made.add(call.arguments["destination"])
+    return name in made
 
 
 def text_known(scene: Scene, file: Seen) -> bool:

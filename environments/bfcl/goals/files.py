@@ -197,9 +197,9 @@ def compare_two_files(scene: Scene) -> str:
     enter(scene, one.path)
     scene.call("diff", file_name1=one.name, file_name2=other.name)
     return scene.say(
-        f"What would change from {one.name} to {other.name}{place}? Show me the differing lines.",
-        f"Somebody asked me how {one.name} differs from {other.name}{place}. Compare the first with the second for me.",
-        f"I can't tell {one.name} and {other.name}{place} apart. Compare the one with the other and show me the lines that differ.",
+        f"What changes from {one.name} to {other.name}{place}? Show me the lines that differ.",
+        f"I have to explain what changes from {one.name} to {other.name}{place}. Show me the differing lines, please.",
+        f"I can't tell what's different about the two. Show me which lines change from {one.name} to {other.name}{place}.",
     )
 
 

@@ -15,6 +15,7 @@ from .file_view import (
     mentioned,
     paths,
     quoted,
+    set_aside,
     the_file,
     where,
 )
@@ -59,6 +60,11 @@ def fresh_files(scene: Scene) -> list[Seen]:
     return [file for file in below(scene) if file.words and not mentioned(scene, file.name)]
 
 
+def work_places(scene: Scene) -> list[tuple[str, ...]]:
+    """Paths of folders in which people write something new: the current one and those in it, no archives."""
+    return [path for path in paths(scene) if len(path) < 2 and not set_aside(folder_at(scene, path).name)]
+
+
 @goal(FILES, topic="file new folder")
 def make_a_folder(scene: Scene) -> str:
     path, name = scene.pick(path for path in paths(scene) if len(path) < 2), scene.pick(FOLDERS)
@@ -72,13 +78,13 @@ def make_a_folder(scene: Scene) -> str:
     return scene.say(
         f"I want to bring some order into my files. Create a folder called {said}{place}.",
         f"Please make a new directory named {said}{place}. My files need sorting.",
-        f"Could you set up a folder{place} for me? It should be called {said}.",
+        f"I'm sorting my files. Could you set up a folder{place}? It should be called {said}.",
     )
 
 
 @goal(FILES, topic="file new file")
 def write_a_note(scene: Scene) -> str:
-    path, (name, text, why) = scene.pick(path for path in paths(scene) if len(path) < 2), scene.pick(NOTES)
+    path, (name, text, why) = scene.pick(work_places(scene)), scene.pick(NOTES)
     free(scene, name, path)
     place = where(scene, path, new=True)
     enter(scene, path)
@@ -96,7 +102,7 @@ def write_a_note(scene: Scene) -> str:
 
 @goal(FILES, topic="file new file")
 def make_an_empty_file(scene: Scene) -> str:
-    path, (name, _, why) = scene.pick(path for path in paths(scene) if len(path) < 2), scene.pick(NOTES)
+    path, (name, _, why) = scene.pick(work_places(scene)), scene.pick(NOTES)
     free(scene, name, path)
     place = where(scene, path, new=True)
     enter(scene, path)
@@ -147,9 +153,7 @@ def back_up_a_file(scene: Scene) -> str:
     enter(scene, file.path)
     scene.call("cp", source=file.name, destination=copy)
     scene.keep("copy", name=copy, source=file.name, turn=len(scene.turns))
-    scene.leave_out(
-        f"Please make a copy of {file.said}{place} right beside the original. I have a name in mind for it.", f"Call the copy {copy}."
-    )
+    scene.leave_out(f"Please make a copy of {file.said}{place} right beside the original, under another name.", f"Call the copy {copy}.")
     return scene.say(
         f"Before I edit {file.said}{place}, make a copy of it called {copy}, right next to the original.",
         f"I'd like a safety copy of {file.said}{place}. Name it {copy} and leave it beside the original.",
@@ -199,10 +203,10 @@ def rename_a_file(scene: Scene) -> str:
     enter(scene, file.path)
     scene.call("mv", source=file.name, destination=name)
     keep_file(scene, name, renamed=True)
-    scene.leave_out(f"I need {file.said}{place} under a different name. Can you change that?", f"It should be called {name}.")
+    scene.leave_out(f"Please rename {file.said}{place}, the name is misleading.", f"It should be called {name}.")
     return scene.say(
         f"Rename {file.said}{place} to {name}, please. That's how we name things in my team.",
-        f"I need {file.said}{place} under a different name. Call it {name} from now on.",
+        f"Please give {file.said}{place} a new name and call it {name} from now on.",
         f"The name of {file.said}{place} doesn't follow our conventions. Change it to {name}.",
     )
 
@@ -210,15 +214,16 @@ def rename_a_file(scene: Scene) -> str:
 @goal(FILES, needs=("file",), topic="file rename")
 def rename_that_file(scene: Scene) -> str:
     file = the_file(scene)
-    new = scene.last("file").get("new")
-    name = f"{file.stem}{scene.pick(('_2026', '_v2') if new else ('_checked', '_reviewed'))}{file.ending}"
+    new = created(scene, file.name)
+    scene.need(new or not scene.last("file").get("new"))
+    name = f"{file.stem}{scene.pick(('_2026',) if new else ('_checked', '_reviewed'))}{file.ending}"
     free(scene, name)
     scene.call("mv", source=file.name, destination=name)
     keep_file(scene, name, renamed=True)
     if new:
         return scene.say(
-            f"I'm not happy with the name of that file. Make it {name}.",
-            f"Okay, now give that file a new name: {name}.",
+            f"Please put the year into the name of that file: it should be called {name}.",
+            f"On second thought, I want the year in the name of that file. Make it {name}.",
         )
     if scene.called("cat"):
         return scene.say(

@@ -47,7 +47,7 @@ def count_what_was_found(scene: Scene) -> str:
     keep_file(scene, file.name, counted="words")
     return scene.say(
         "That's the one I meant. Go there and count its words for me, please.",
-        "Found at last! How many words does it have?",
+        "Thanks, that's the one. How many words does it have? I have to tell the translator.",
     )
 
 

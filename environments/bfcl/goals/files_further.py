@@ -2,7 +2,22 @@
 
 import re
 
-from .file_view import FILES, SHORT, current, folder_words, folders_in, free, here, keep_file, quoted, text_known, the_file
+from .file_view import (
+    FILES,
+    SHORT,
+    created,
+    current,
+    folder_words,
+    folders_in,
+    free,
+    here,
+    keep_file,
+    quoted,
+    set_aside,
+    spot,
+    text_known,
+    the_file,
+)
 from .files_changes import REWRITTEN, replaceable
 from .registry import goal
 from .scene import Scene
@@ -43,8 +58,8 @@ def replace_that_text(scene: Scene) -> str:
     keep_file(scene, file.name, new=True)
     said = quoted(scene, text)
     return scene.say(
-        f"That's completely out of date. Replace the whole text with {said}",
-        f"Nobody should rely on that any more. Make the file say only this: {said}",
+        f"I don't want that text in there any longer. Replace all of it with {said}",
+        f"Thanks, that text has served its purpose. From now on, the file should only say {said}",
     )
 
 
@@ -59,7 +74,7 @@ def count_that_file(scene: Scene) -> str:
     return scene.say(
         f"How many {unit} is that file in total? I have to give the number in the form.",
         f"Can you also count the {unit} in that file? The translator asks for it.",
-        f"I need the number of {unit} of that file as well.",
+        f"How many {unit} does that file have? I need the figure for the cover sheet.",
     )
 
 
@@ -83,6 +98,7 @@ def put_that_file_away(scene: Scene) -> str:
     file = the_file(scene)
     folder = scene.pick(folders_in(current(scene)))
     free(scene, file.name, (folder,))
+    scene.need(not (scene.last("file").get("new") and set_aside(folder)))
     scene.call("mv", source=file.name, destination=folder)
     scene.keep("stored", name=file.name, folder=folder, moved=True, turn=len(scene.turns))
     if scene.last("file").get("new"):
@@ -101,12 +117,12 @@ def copy_that_file_away(scene: Scene) -> str:
     file = the_file(scene)
     folder = scene.pick(folders_in(current(scene)))
     free(scene, file.name, (folder,))
-    scene.need(not scene.called("cp"))
+    scene.need(not scene.called("cp") and (created(scene, file.name) or not scene.last("file").get("new")))
     scene.call("cp", source=file.name, destination=folder)
     scene.keep("stored", name=file.name, folder=folder, moved=False, turn=len(scene.turns))
-    if any(part in folder.lower() for part in ("archive", "backup", "past", "temp")):
+    if set_aside(folder):
         return scene.say(
-            f"I want this one backed up: copy it into {folder_words(folder)}.",
+            f"I want that one backed up: copy it into {folder_words(folder)}.",
             f"Put a copy of that file in {folder_words(folder)}, please; the original stays here.",
         )
     return scene.say(
@@ -124,7 +140,7 @@ def compare_it_with_another(scene: Scene) -> str:
     other = scene.pick(one for one in others if one.name != file.name)
     scene.call("diff", file_name1=file.name, file_name2=other.name)
     return scene.say(
-        f"Compare it to {other.name}, which is in the same folder, and show me the lines that differ.",
+        f"What changes from there to {other.name} in the same folder? Show me the lines that differ.",
         f"What would change from that file to {other.name}, which is right beside it? Show me the differing lines.",
     )
 
@@ -189,9 +205,10 @@ def note_the_count(scene: Scene) -> str:
     count = scene.peek("wc", file_name=file.name, mode=str(unit)[0])["count"]
     name = f"{str(unit)[:-1]}_count.txt"
     free(scene, name)
+    folder = spot(scene)
     scene.call("touch", file_name=name)
     scene.call("echo", content=str(count), file_name=name)
     return scene.say(
-        f"Create a file called {name} and write that number, and only the number, into it.",
-        f"Keep a record of it: create {name} with just that number in it.",
+        f"I'll need that number later. Create a file called {name} in {folder} and write only the number into it.",
+        f"Keep a record of it for me: create {name} in {folder} with just that number in it.",
     )

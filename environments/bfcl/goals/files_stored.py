@@ -89,15 +89,19 @@ def rename_it_there(scene: Scene) -> str:
     stored = scene.last("stored")
     scene.need(stored["turn"] == len(scene.turns) - 1)
     stem, dot, ending = stored["name"].rpartition(".")
-    suffix = scene.pick(("_2026", "_archived", "_snapshot", "_old"))
+    suffix = scene.pick(("_2026", "_v1") if stored["moved"] else ("_2026", "_archived", "_snapshot", "_old"))
     name = f"{stem}{suffix}{dot}{ending}" if dot else f"{ending}{suffix}"
     enter(scene, (stored["folder"],))
     scene.call("mv", source=stored["name"], destination=name)
     keep_file(scene, name, renamed=True)
-    what = "the file" if stored["moved"] else "the copy"
+    if stored["moved"]:
+        return scene.say(
+            f"Now go into that folder and rename the file to {name}; I name everything that way.",
+            f"Perfect. Inside that folder, the file should be called {name}. Can you rename it?",
+        )
     return scene.say(
-        f"Now go into that folder and rename {what} to {name}, so that nobody mistakes it for the working version.",
-        f"Perfect. Inside that folder, {what} should be called {name}. Can you rename it?",
+        f"Now go into that folder and rename the copy to {name}, so that nobody mistakes it for the working version.",
+        f"Perfect. Inside that folder, the copy should be called {name}. Can you rename it?",
     )
 
 
@@ -109,5 +113,5 @@ def check_that_it_arrived(scene: Scene) -> str:
     scene.call("ls")
     return scene.say(
         "Go into that folder and list what's in it, so that I can see it arrived.",
-        "Can you switch to that folder and show me what it holds now?",
+        "Can you open that folder and show me what's in it now? I want to be sure that nothing is missing.",
     )

@@ -81,7 +81,7 @@ def cost_of_shares(scene: Scene) -> str:
     scene.call("multiply", a=price, b=count)
     name = f"{_FAMOUS[symbol]} ({symbol})"
     return scene.say(
-        f"If I bought {count} shares of {name} at today's price, how much money would I need?",
+        (f"If I bought {count} shares of {name} at today's price, how much money would I need?", "cash=plenty"),
         f"My uncle wants to give me {count} {name} shares. What are they worth at the current price?",
     )
 
@@ -97,6 +97,7 @@ def share_of_characters(scene: Scene) -> str:
     scene.keep("figure", value=scene.call("percentage", part=part, whole=whole)["result"])
     return scene.say(
         f"I want '{short}' to be much shorter than '{long}'. Count the characters in both and tell me what percentage of the longer "
-        "one it comes to.",
-        f"How many characters do '{short}' and '{long}' have, and what percentage of the second is the first?",
+        "text the shorter one comes to.",
+        f"'{short}' should be a summary of '{long}'. How many characters does each have, and what percentage of the longer text is "
+        "the shorter one?",
     )

@@ -154,7 +154,7 @@ def message_two_people(scene: Scene) -> str:
     words = quoted(scene, text)
     return scene.say(
         f"{first} and {second} should both hear this from me, {first} first: {words}{who}",
-        f"Please send the same message to {first} and then to {second}: {words}{who}",
+        f"Please send {first} and then {second} this message: {words}{who}",
     )
 
 
@@ -235,7 +235,7 @@ def take_the_message_back(scene: Scene) -> str:
     return scene.say(
         f"On second thought, I'd rather tell {name} in person. Please delete that message.",
         f"Oh no, I mixed up two people: that wasn't meant for {name} at all. Delete the message, please.",
-        f"{name} just walked into my office, so that's settled. You can delete the message again.",
+        f"{name} just walked into my office, so that's settled. You can delete the message.",
     )
 
 

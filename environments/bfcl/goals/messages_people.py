@@ -177,7 +177,7 @@ def tell_about_the_order(scene: Scene) -> str:
     words = quoted(scene, text)
     return scene.say(
         f"{name} and I run this portfolio together. Send {name} the message {words}{who}",
-        f"I promised {name} to say when I trade. Please send {name}: {words}{who}",
+        f"I promised to tell {name} whenever I trade. Please send {name}: {words}{who}",
     )
 
 

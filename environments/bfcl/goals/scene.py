@@ -54,7 +54,7 @@ class Scene:
     before: tuple[Call, ...] = ()
     """Calls that fulfilled the turns before the story."""
     shown: list[tuple[Call, str]] = field(factory=list)
-    """Calls that look something up, with the results that the conversation has shown."""
+    """The calls so far, with the results that the conversation has shown."""
 
     @property
     def first(self) -> bool:
@@ -72,15 +72,16 @@ class Scene:
         return owner in self.world.instances
 
     def call(self, name: str, /, **arguments: Any) -> Any:
-        """Make a call of the solution and return its result. Raises NotHere when it fails, also when the result says so politely."""
+        """Make a call of the solution and return its result. Raises NotHere when it fails, also when the result says so politely, and
+        when it looks up what an earlier result has shown."""
         call = Call(name, arguments)
         result = self.world.execute(call)
         asked = name.endswith("_login_status")  # "not logged in" answers the question
         if result.error is not None or (soft_failure(result.value) and not asked):
             raise NotHere(f"{call}: {result.text}")
         if looks_up(call):
-            self.need((call, result.text) not in self.shown)
-            self.shown.append((call, result.text))
+            self.need(all(result.text != text for _, text in self.shown))  # the scorer misses no result that it has seen
+        self.shown.append((call, result.text))
         self.calls.append(call)
         return result.value
 

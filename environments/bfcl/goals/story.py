@@ -12,7 +12,7 @@ from ..decode import Call
 from ..request_lint import fault_in
 from ..simulated_apis import SimulatedApis, Start, fresh
 from .registry import GOALS, KnownGoal
-from .scene import NotHere, Scene, Turn, looks_up
+from .scene import NotHere, Scene, Turn
 
 MODULES: tuple[str, ...] = (
     "files",
@@ -63,8 +63,7 @@ def goals(apis: Apis, start: Start, seed: int, count: int, after: Sequence[Actio
     rng = random.Random(f"goals {seed} {start}")
     world = fresh(apis, start)
     before = tuple(Call(action.name, dict(action.arguments)) for action in after)
-    results = [(call, world.execute(call).text) for call in before]
-    shown = [(call, text) for call, text in results if looks_up(call)]
+    shown = [(call, world.execute(call).text) for call in before]
     saved, found, seen = world.save(), list[Goal](), set[str]()
     openings = _openings(apis, saved, rng)
     for opening in openings if count else ():

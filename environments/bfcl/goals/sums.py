@@ -126,10 +126,15 @@ def commute(scene: Scene) -> str:
     scene.keep("distance", value=scene.call("multiply", a=miles, b=days)["result"])
     return scene.say(
         (
-            f"For my tax return: my commute is {miles} miles there and back, on {days} days. How many miles is that in a year?",
+            f"For my tax return: I drive {miles} miles a day to work, there and back together, and did so on {days} days. How many miles "
+            "is that in total?",
             "commute=car",
         ),
-        (f"I bike {miles} kilometers to work and back, {days} days a year. What distance does that make?", "commute=bike"),
+        (
+            f"I bike {miles} kilometers a day to work, there and back together, and I did so on {days} days last year. What distance does "
+            "that make?",
+            "commute=bike",
+        ),
     )
 
 
@@ -148,13 +153,10 @@ def pay_for_the_commute(scene: Scene) -> str:
 @goal(SUMS, topic=OWN)
 def growth(scene: Scene) -> str:
     rate, years = scene.pick((1.035, 1.042, 1.051, 1.0625)), scene.pick((8, 12, 15, 18))
-    percent = f"{(rate - 1) * 100:.4g}"
     scene.keep("figure", value=scene.call("power", base=rate, exponent=years)["result"])
     return scene.say(
-        f"My savings grow by {percent} percent a year, so by a factor of {rate}. What factor is that over {years} years, {rate} to "
-        f"the power of {years}?",
-        f"Rents here rise by {percent}% a year. By what factor do they grow in {years} years, in other words, what is {rate} to the "
-        f"power of {years}?",
+        f"My savings grow by a factor of {rate} a year. By what factor will they have grown in {years} years?",
+        f"Every year, rents here are {rate} times what they were the year before. By what factor do they grow in {years} years?",
     )
 
 
@@ -163,10 +165,10 @@ def doublings(scene: Scene) -> str:
     factor, digits = scene.pick((37, 52, 90, 140, 300)), scene.pick((5, 6, 8))
     scene.call("logarithm", value=factor, base=2, precision=digits)
     return scene.say(
-        f"My channel has {factor} times as many viewers as in its first week. How many doublings is that? I mean the base 2 "
-        f"logarithm of {factor}, precise to {digits} digits?",
-        f"A bacteria culture in our lab grew by a factor of {factor}. How often did it double? Take the base 2 logarithm, precise to "
-        f"{digits} digits.",
+        f"My channel has {factor} times as many viewers as in its first week. How many times has that number doubled? I need the answer "
+        f"to {digits} significant digits.",
+        f"A bacteria culture in our lab grew by a factor of {factor}. How many times did it double? The lab book wants {digits} "
+        "significant digits.",
     )
 
 
@@ -175,9 +177,8 @@ def square_side(scene: Scene) -> str:
     area, digits = scene.pick((730, 415, 1250, 86, 560)), scene.pick((5, 6, 8))
     scene.call("square_root", number=area, precision=digits)
     return scene.say(
-        f"Our new garden is a square of {area} square meters. How long is each side? {digits} digits are precise enough.",
-        f"I'm fencing a square paddock of {area} square meters. Work out the square root to {digits} digits so that I know the side "
-        "length.",
+        f"Our new garden is a square of {area} square meters. How long is each side? {digits} significant digits are precise enough.",
+        f"I'm fencing a square paddock of {area} square meters. How long is one side of it, to {digits} significant digits?",
     )
 
 

@@ -99,7 +99,7 @@ def open_a_ticket(scene: Scene) -> str:
         f"I'd like support to look into something. Open a ticket titled {title} with the description {text} It's {level}.{login}",
         f"Please file a support ticket called {title} for me. Describe it as {text} and give it {level}.{login}",
         f"I have a problem to report to support. The ticket should be titled {title}, say {text} and have {level}.{login}",
-        f"Something needs fixing, so create a ticket at {level}. Call it {title} and describe it like this: {text}{login}",
+        f"I need support to look at something, so create a ticket at {level}. Call it {title} and describe it like this: {text}{login}",
     )
 
 

@@ -47,8 +47,8 @@ def resolve_what_was_read(scene: Scene) -> str:
             f"That went faster than I thought, it's done. Set {it} to resolved and record {said} as the resolution.",
         )
     return scene.say(
-        f"That has been taken care of. Resolve {it} with the note {said}",
-        f"I know about that one, it's done. Set {it} to resolved and record {said} as the resolution.",
+        f"Thanks. That has been taken care of in the meantime, so resolve {it} with the note {said}",
+        f"I've dealt with that one now. Set {it} to resolved and record {said} as the resolution.",
     )
 
 

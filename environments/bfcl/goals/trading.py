@@ -98,7 +98,10 @@ def price_of_company(scene: Scene) -> str:
     discuss(scene, symbol, name, "it")
     return say(
         scene,
-        f"What does a share of {name} cost at the moment? I'm thinking about getting in, but I want to see the numbers first.",
+        (
+            f"What does a share of {name} cost at the moment? I'm thinking about getting in, but I want to see the numbers first.",
+            "cash=plenty",
+        ),
         f"People at work keep talking about {name}. Can you look up what their shares are going for right now?",
         f"Before I decide anything, how is {name} stock trading today?",
         f"Can you pull up the latest stock numbers for {name}? My brother-in-law swears by it.",
@@ -136,7 +139,10 @@ def watch_if_under_its_average(scene: Scene) -> str:
     return say(
         scene,
         f"Is {name} trading below its 20-day average? If it is, put it on my watchlist; if not, leave the list alone.",
-        f"I like to catch dips: check {name}, and only if the price is under the 20-day moving average, add it to my watchlist.",
+        (
+            f"I like to catch dips: check {name}, and only if the price is under the 20-day moving average, add it to my watchlist.",
+            "cash=plenty",
+        ),
         f"Compare the price of {name} with its 20-day moving average. Only if the price is lower, add the stock to my watchlist.",
     )
 
@@ -150,9 +156,9 @@ def stocks_of_a_sector(scene: Scene) -> str:
         scene.keep("sector", stocks=stocks)
     return say(
         scene,
-        f"I want to spread my money a little. Which stocks of the {plain} sector can I trade here?",
+        (f"I want to spread my money a little. Which stocks of the {plain} sector can I trade here?", "cash=plenty"),
         f"What's on offer in the {plain} sector? I'd like to see the list of available stocks.",
-        f"Show me the stocks that are available in the {plain} sector, I have some cash to invest.",
+        (f"Show me the stocks that are available in the {plain} sector, I have some cash to invest.", "cash=plenty"),
     )
 
 
@@ -170,6 +176,7 @@ def _range(scene: Scene, stocks: Sequence[str]) -> tuple[int, int]:
 def affordable_of_those(scene: Scene) -> str:
     stocks = scene.last("sector")["stocks"]
     scene.need(scene.turns[-1].goal == "stocks_of_a_sector")
+    scene.suppose(cash="plenty")
     low, high = _range(scene, stocks)
     left = scene.call("filter_stocks_by_price", stocks=stocks, min_price=low, max_price=high)["filtered_stocks"]
     if len(left) == 1:
@@ -185,6 +192,7 @@ def affordable_of_those(scene: Scene) -> str:
 @goal(BROKER, topic="sector")
 def affordable_tech(scene: Scene) -> str:
     broker(scene)
+    scene.suppose(cash="plenty")
     stocks = scene.call("get_available_stocks", sector="Technology")["stock_list"]
     low, high = _range(scene, stocks)
     left = scene.call("filter_stocks_by_price", stocks=stocks, min_price=low, max_price=high)["filtered_stocks"]
@@ -224,7 +232,7 @@ def best_on_watchlist(scene: Scene) -> str:
         scene,
         "Go through the stocks on my watchlist and tell me which one has the best percentage change today.",
         "Which of the stocks that I'm watching is doing best today, percentage-wise?",
-        "I want to put money into the strongest stock on my watchlist. Which one has gained the most in percent?",
+        ("I want to put money into the strongest stock on my watchlist. Which one has gained the most in percent?", "cash=plenty"),
     )
 
 
@@ -248,6 +256,7 @@ def moves_on_watchlist(scene: Scene) -> str:
 def watch_the_stock(scene: Scene) -> str:
     stock = scene.last("stock")
     scene.need(stock["symbol"] not in broker(scene).watch_list and not scene.called("place_order"))
+    scene.need(not scene.just("watch_if_under_its_average"))
     scene.call("add_to_watchlist", stock=stock["symbol"])
     it = referred(scene, stock)
     return say(

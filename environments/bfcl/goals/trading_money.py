@@ -93,7 +93,7 @@ def withdraw_the_surplus(scene: Scene) -> str:
         scene,
         f"I never want more than ${rest:,} sitting in my brokerage account. Withdraw whatever is above that.",
         f"Leave exactly ${rest:,} in my trading account and withdraw the rest, please. I'm paying off a loan.",
-        f"Please bring the balance of my brokerage account down to ${rest:,} by withdrawing the difference.",
+        f"I'm lending my sister some money, so withdraw everything above ${rest:,} from my brokerage account, please.",
     )
 
 

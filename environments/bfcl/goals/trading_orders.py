@@ -44,12 +44,18 @@ def buy_the_stock(scene: Scene) -> str:
     amount = _affordable(scene, price)
     place(scene, "Buy", stock["symbol"], stock["name"], price, amount)
     it = referred(scene, stock)
-    if not found:
-        scene.need(stock["turn"] == len(scene.turns) - 1 or scene.turns[-1].goal == "watch_the_stock")
+    if scene.just("watch_the_stock", "watch_a_company"):
         return say(
             scene,
             f"Actually, I'd rather own some of it already. Buy {amount} shares of {stock['name']} at the current price.",
             f"On reflection, I don't want to wait: get me {amount} shares of {stock['name']} at today's price.",
+        )
+    if not found:
+        scene.need(stock["turn"] == len(scene.turns) - 1 or scene.turns[-1].goal == "watch_the_stock")
+        return say(
+            scene,
+            f"I'd like some of that one. Buy {amount} shares of {stock['name']} at the current price.",
+            f"Okay, then get me {amount} shares of {stock['name']} at today's price.",
         )
     if it == "it":
         return say(
@@ -69,6 +75,7 @@ def buy_the_stock(scene: Scene) -> str:
 
 @goal(BROKER, topic="buy")
 def buy_at_market(scene: Scene) -> str:
+    scene.suppose(cash="plenty")
     symbol = choose(scene, broker(scene).watch_list)
     name = named(scene, symbol)
     price = quote(scene, symbol)["price"]
@@ -80,10 +87,10 @@ def buy_at_market(scene: Scene) -> str:
     )
     return say(
         scene,
-        (f"I got my bonus today and want to put part of it into {name}. Buy {amount} shares at the current price.", "cash=plenty"),
-        (f"Please order {amount} shares of {name} for me at whatever they cost right now.", "cash=plenty"),
-        (f"I've read enough about {name}, it's time to buy. Get me {amount} shares at the price they trade at now.", "cash=plenty"),
-        (f"Could you buy {amount} {name} shares at today's price? They're for my daughter's savings.", "cash=plenty"),
+        f"I got my bonus today and want to put part of it into {name}. Buy {amount} shares at the current price.",
+        f"Please order {amount} shares of {name} for me at whatever they cost right now.",
+        f"I've read enough about {name}, it's time to buy. Get me {amount} shares at the price they trade at now.",
+        f"Could you buy {amount} {name} shares at today's price? They're for my daughter's savings.",
     )
 
 
@@ -196,10 +203,9 @@ def check_the_order(scene: Scene) -> str:
     scene.call("get_order_details", order_id=order["id"])
     return say(
         scene,
-        f"Can you show me the details of {it}, so that I can double-check that everything went in right?",
-        f"Just to be safe, pull {it} up again and let me know its status.",
-        f"What's the status of {it} now?",
-        f"I'd like to note {it} in my files. Give me its details, please.",
+        f"Look up where {it} stands now, please.",
+        f"Has {it} gone through yet? Check its current status.",
+        f"I can't see {it} on my screen. What's its status in the system now?",
     )
 
 
@@ -223,14 +229,14 @@ def change_the_amount(scene: Scene) -> str:
     scene.need(not scene.called("create_ticket"))
     order = scene.things["order"].pop()
     scene.need(order["turn"] >= len(scene.turns) - 2 and scene.turns[order["turn"]].goal != "spend_a_budget")
-    amount = scene.pick(n for n in AMOUNTS if order["amount"] / 3 <= n < order["amount"])
+    amount = scene.pick(n for n in AMOUNTS if order["amount"] / 3 <= n <= 0.8 * order["amount"])
     scene.call("cancel_order", order_id=order["id"])
     place(scene, order["side"], order["symbol"], order["stock"], order["price"], amount)
     it, verb = referred(scene, order), order["side"].lower()
     return say(
         scene,
         f"Sorry, I meant {amount} shares, not {order['amount']}. Cancel {it} and place a new one for {amount} at the same price.",
-        f"On second thought, {order['amount']} shares is too much for me. Cancel {it}, and {verb} {amount} instead at the same price.",
+        f"On second thought, {order['amount']} shares is too many. Cancel {it}, and {verb} {amount} instead at the same price.",
         f"I'd feel better with less. Cancel {it} and put in one for only {amount} shares at the same price.",
     )
 

@@ -140,8 +140,7 @@ def fare(scene: Scene) -> str:
     flight = priced(scene, Flight(origin, target, some_day(scene), scene.pick(CLASSES)))
     scene.keep("flight", flight=flight)
     start, end, seat = airport(origin), airport(target), CLASSES[flight.seat]
-    scene.leave_out(f"How much is {with_article(seat)} ticket from {start} to {end}?", f"I want to fly on {flight.when}.")
-    return scene.say(
+    said = scene.say(
         f"What would {with_article(seat)} seat from {start} to {end} on {flight.when} cost me?",
         (
             f"I'm toying with the idea of a few days in {flight.where}. What is the fare from {start} to {end} on {flight.when} in {seat}?",
@@ -151,9 +150,12 @@ def fare(scene: Scene) -> str:
         (
             f"My boss wants a figure before she approves my trip: how much is {with_article(seat)} ticket from {start} to {end} on "
             f"{flight.when}?",
-            "trip=business",
+            "trip=business approval=boss",
         ),
     )
+    if scene.facts.get("approval") != "boss":
+        scene.leave_out(f"How much is {with_article(seat)} ticket from {start} to {end}?", f"I want to fly on {flight.when}.")
+    return said
 
 
 @goal(TRAVEL, topic="fare")
@@ -175,8 +177,8 @@ def fare_by_class(scene: Scene) -> str:
         f"How big is the gap between economy and {CLASSES[better]} on a flight from {start} to {end} on {day_words(day)}? Give me "
         "both fares.",
         (
-            f"Can you compare the economy and {CLASSES[better]} fares from {start} to {end} for {day_words(day)}? My company may pay for "
-            "the better seat.",
+            f"Can you compare the economy and {CLASSES[better].replace(' ', '-')} fares from {start} to {end} for {day_words(day)}? My "
+            "company may pay for the better seat.",
             "trip=business",
         ),
     )
@@ -232,7 +234,7 @@ def leftover_money(scene: Scene) -> str:
     money = f"{value:,} {CURRENCIES[currency]}"
     scene.leave_out(f"How many US dollars do I get for the {CURRENCIES[currency]} in my drawer?", f"It's {value:,} in total.")
     return scene.say(
-        f"I still have {money} from my last vacation. How many US dollars would that get me?",
+        f"I still have {money} from my last vacation. How many US dollars would I get for that?",
         f"My hotel abroad came to {money}. What's that in US dollars? I need it for my expense report.",
         f"A friend owes me {money}, but she wants to pay me back in US dollars. How much is that?",
     )
@@ -258,7 +260,7 @@ def closest_airport(scene: Scene) -> str:
     scene.keep("airport", code=code)
     town = TOWNS[code]
     return scene.say(
-        f"I've just moved to {town}. Which airport is the nearest one from here?",
+        f"I've just moved to {town}. Which airport is closest to me now?",
         (f"I'm staying with family in {town} for a while. What's the closest airport?", "trip=leisure"),
         f"Which airport would I fly from if I live in {town}?",
     )

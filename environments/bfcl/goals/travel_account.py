@@ -36,7 +36,7 @@ def sign_in(scene: Scene) -> str:
     return scene.say(
         f"Please sign me in to the travel service again, I'm {first} {last}. Client ID '{client}', client secret '{secret}', "
         f"refresh token '{refresh}'; I need access for reading and writing.",
-        "My old session is about to run out. Can you log me in to the travel site anew? "
+        "My old session is about to run out. Can you log me in to the travel site again? "
         f"My name is {first} {last}, the client ID is '{client}', its secret '{secret}', and my refresh token '{refresh}'. "
         "I want access for reading and writing.",
     )

@@ -33,22 +33,43 @@ def token(scene: Scene) -> tuple[str, str]:
     )
 
 
-def payment(scene: Scene) -> Payment:
-    """A card and the token."""
+def payment(scene: Scene, day: str) -> Payment:
+    """A card that the user may pay with for a flight on a day, and the token. A card whose data were shown is still valid on that day."""
     value, note = token(scene)
     cards = scene.service(TRAVEL).credit_card_list
+    shown = scene.called("get_all_credit_cards")
     if scene.things.get("card"):
         card = scene.last("card")
+        scene.need(not shown or _valid(cards[card["id"]], day))
         return Payment(value, card["id"], card["said"], note)
     card_id = scene.pick(cards)
-    known = scene.called("get_all_credit_cards") or any("card_id" in call.arguments for call in scene.earlier())
-    if len(cards) == 1 and not known and scene.chance(0.5):
+    scene.need(not shown or _valid(cards[card_id], day))
+    known = shown or any("card_id" in call.arguments for call in scene.earlier())
+    digits = last_digits(cards, card_id)
+    if digits and not known and _valid(cards[card_id], day) and scene.chance(0.7):
         scene.call("get_all_credit_cards")
-        words = scene.say("with the credit card I have on file", "with the one card that's stored in my profile", "with my saved card")
+        words = scene.say(
+            f"with my saved card that ends in {digits}",
+            f"with the card in my profile that ends in {digits}",
+            f"with my stored credit card, the one ending in {digits}",
+        )
     else:
         words = scene.say(f"with my card '{card_id}'", f"with the card saved as '{card_id}'")
     scene.keep("card", id=card_id, said=scene.say("with the same card", "with that card"))
     return Payment(value, card_id, words, note)
+
+
+def last_digits(cards: dict[str, dict[str, Any]], card_id: str) -> str:
+    """The last four digits of a card's number, by which people name it; empty where they do not tell one card from the others."""
+    ends = {name: str(card.get("card_number", ""))[-4:] for name, card in cards.items()}
+    end = ends[card_id]
+    return end if end.isdecimal() and end not in card_id and list(ends.values()).count(end) == 1 else ""
+
+
+def _valid(card: dict[str, Any], day: str) -> bool:
+    """Whether a card, as the service shows it, has not expired on a day."""
+    month, slash, year = str(card.get("expiry_date") or card.get("expiration_date") or "").partition("/")
+    return not slash or f"20{year[-2:]}-{month}" >= day[:7]
 
 
 def book(scene: Scene, flight: Flight) -> Payment:
@@ -57,7 +78,7 @@ def book(scene: Scene, flight: Flight) -> Payment:
     travel = scene.service(TRAVEL)
     cost = scene.peek("get_flight_cost", **flight.arguments())["travel_cost_list"][0]
     scene.need(travel.budget_limit is None or cost <= travel.budget_limit or not scene.called("set_budget_limit"))
-    paid = payment(scene)
+    paid = payment(scene, flight.day)
     booking = scene.call("book_flight", access_token=paid.token, card_id=paid.card, **flight.arguments())
     scene.keep("booking", id=booking["booking_id"], flight=flight)
     return paid
@@ -79,6 +100,11 @@ def booked(scene: Scene) -> dict[str, Any]:
 def book_that_flight(scene: Scene) -> str:
     scene.need(scene.just("fare", "fare_from_there", "fare_in_currency", "fare_share"))
     paid = book(scene, scene.last("flight")["flight"])
+    if scene.facts.get("approval") == "boss":
+        return scene.say(
+            f"She's fine with it. Please book that flight {paid.with_card}.{paid.token_note}",
+            f"My boss has said yes, so book it and pay {paid.with_card}.{paid.token_note}",
+        )
     return scene.say(
         f"That works for me. Please book that flight {paid.with_card}.{paid.token_note}",
         f"Good, I'll take it. Book it and pay {paid.with_card}.{paid.token_note}",
@@ -99,7 +125,7 @@ def book_one_of_them(scene: Scene) -> str:
             f"Then book the cheaper day for me and pay {paid.with_card}.{paid.token_note}",
             f"The cheaper one it is. Please book it {paid.with_card}.{paid.token_note}",
         )
-    seat = CLASSES[flight.seat]
+    seat = CLASSES[flight.seat].replace(" ", "-")
     if dear:
         return scene.say(
             (f"I've earned it: book the {seat} seat and pay {paid.with_card}.{paid.token_note}", "trip=leisure"),
@@ -119,11 +145,7 @@ def book_flight_now(scene: Scene) -> str:
     flight = Flight(origin, target, some_day(scene), scene.pick(CLASSES))
     paid = book(scene, flight)
     start, end, seat = airport(origin), airport(target), CLASSES[flight.seat]
-    scene.leave_out(
-        f"Please book me {with_article(seat)} flight from {start} to {end} and pay {paid.with_card}.{paid.token_note}",
-        scene.say(f"I have to travel on {flight.when}.", f"The flight should be on {flight.when}."),
-    )
-    return scene.say(
+    said = scene.say(
         (
             f"I have to be at a conference, so please book me a flight from {start} to {end} on {flight.when}, {seat}. Pay "
             f"{paid.with_card}.{paid.token_note}",
@@ -137,6 +159,12 @@ def book_flight_now(scene: Scene) -> str:
             "trip=family",
         ),
     )
+    if scene.facts.get("trip") != "family":
+        scene.leave_out(
+            f"Please book me {with_article(seat)} flight from {start} to {end} and pay {paid.with_card}.{paid.token_note}",
+            scene.say(f"I have to travel on {flight.when}.", f"The flight should be on {flight.when}."),
+        )
+    return said
 
 
 @goal(TRAVEL, topic="book")
@@ -193,14 +221,14 @@ def invoice(scene: Scene) -> str:
     return scene.say(
         f"My accountant will ask for it: can you get me the invoice for that booking?{note}",
         f"Please pull up the invoice for the flight you just booked, I want to file it right away.{note}",
-        f"Can I see the invoice for it? I'd like to check what I was charged.{note}",
+        f"Can I see the invoice for the flight? I'd like to check what I was charged.{note}",
     )
 
 
 @goal(TRAVEL, needs=("booking",), topic="insurance")
 def insurance(scene: Scene) -> str:
     booking = booked(scene)
-    paid = payment(scene)
+    paid = payment(scene, booking["flight"].day)
     kind, why = scene.pick(
         (
             ("cancellation", "I may have to call it off on short notice"),
@@ -235,7 +263,12 @@ def cancel(scene: Scene) -> str:
     scene.call("cancel_booking", access_token=value, booking_id=booking["id"])
     return scene.say(
         (f"I won't have to travel after all, since everything was moved online. Please cancel that flight.{note}", "trip=business"),
-        f"My daughter has come down with the flu, so I have to stay home. Can you cancel the booking you just made?{note}",
+        (f"I can't get the days off after all. Can you cancel the booking you just made?{note}", "trip=leisure"),
+        *(
+            (f"The party has been called off, so I'm staying home. Please cancel that flight.{note}",)
+            if scene.facts.get("trip") == "family"
+            else ()
+        ),
         f"I got the dates wrong and can't travel that day after all. Please cancel the reservation.{note}",
     )
 
@@ -245,11 +278,12 @@ def saved_cards(scene: Scene) -> str:
     cards = scene.service(TRAVEL).credit_card_list
     scene.need(len(cards) and not scene.things.get("card"))
     scene.call("get_all_credit_cards")
-    if len(cards) == 1:
-        scene.keep("card", id=next(iter(cards)), said="with the card you just found")
+    card = scene.pick(cards)
+    if digits := last_digits(cards, card):
+        scene.keep("card", id=card, said=f"with the one that ends in {digits}")
     return scene.say(
         "Which credit cards do I have saved for travel bookings? I want to be sure the old one is gone.",
-        "I can't remember which card I stored in my travel profile. Can you show me what's saved there?",
+        "I can't remember what I stored in my travel profile. Can you show me the cards that are saved there?",
         "Before I book anything, what payment cards are on file for me?",
     )
 

@@ -160,8 +160,8 @@ def mention_in_it(scene: Scene) -> str:
     name = scene.pick(n for n in ("@julia_m", "@sam_writes", "@theo_k", "@weekendclub") if n not in posted.get("mentions", ()))
     scene.call("mention", tweet_id=posted["id"], mentioned_usernames=[name])
     return scene.say(
-        f"I forgot {name}! Please add a mention of {name} to that tweet.",
-        f"{name} should see that. Mention {name} in the tweet you just posted.",
+        f"I forgot to mention a friend. Please add the mention '{name}' to that tweet.",
+        f"A friend should see that. Add '{name}' as a mention to the tweet you just posted.",
     )
 
 

@@ -99,7 +99,7 @@ def search_for_a_topic(scene: Scene) -> str:
     scene.need(scene.call("search_tweets", keyword=word))
     return scene.say(
         f"Search the tweets for '{word}' and show me what comes up. I'm looking for inspiration.",
-        f"What has been tweeted about '{word}'? Search for exactly that word, please.",
+        f"I'm planning a post about '{word}' and don't want to repeat what's out there. Search the tweets for that word, please.",
     )
 
 
@@ -113,18 +113,6 @@ def look_at_one_tweet(scene: Scene) -> str:
         f"Somebody quoted the tweet with ID {one['id']} to me. What does it say?",
         f"Show me the tweet with the ID {one['id']}, I need its exact wording.",
         f"I got a notification about tweet number {one['id']}. Can you pull up that tweet?",
-    )
-
-
-@goal(TWITTER, needs=("one tweet",), topic="retweet")
-def retweet_the_one(scene: Scene) -> str:
-    one = scene.last("one tweet")
-    scene.need(one["turn"] == len(scene.turns) - 1)
-    who = sign_in(scene)
-    _retweet(scene, one["id"])
-    return scene.say(
-        f"I like that one. Retweet it from my account.{who}",
-        f"Good, that can be shared again. Please retweet it.{who}",
     )
 
 
@@ -187,7 +175,7 @@ def unfollow_directly(scene: Scene) -> str:
     scene.call("unfollow_user", username_to_unfollow=name)
     return scene.say(
         f"'{name}' posts far too much for my taste. Unfollow that account on Twitter, please.{who}",
-        f"I no longer want to see tweets from '{name}'. Please unfollow.{who}",
+        f"I no longer want to see tweets from '{name}'. Please unfollow that account.{who}",
     )
 
 

@@ -214,6 +214,12 @@ def let_go_of_the_pedal(scene: Scene) -> str:
     if both:
         scene.call("activateParkingBrake", mode="release")
     scene.call("releaseBrakePedal")
+    if not scene.just("start_engine"):
+        return scene.say(
+            "Everything is set. Take off the parking brake and release the brake pedal, I want to pull out."
+            if both
+            else "Everything is set. Release the brake pedal now, I want to pull out."
+        )
     if both:
         return scene.say(
             "The engine sounds fine, so let's roll: release the parking brake and let go of the brake pedal.",
@@ -262,19 +268,13 @@ def brake_lights(scene: Scene) -> str:
     )
 
 
-@goal(CAR, needs=("pedal",), topic="pedal force")
-def pedal_force(scene: Scene) -> str:
+@goal(CAR, needs=("pedal",), topic="pedal release")
+def release_after_the_test(scene: Scene) -> str:
     scene.need(scene.just("brake_lights"))
     scene.need(scene.service(CAR).brakePedalStatus == "pressed")
-    if scene.chance(0.4):
-        scene.call("displayCarStatus", option="brakePedal")
-        return scene.say(
-            "I also need the current status of the brake pedal, force included, for the inspection sheet. Can you display it?",
-            "How hard is the brake pedal being pressed now? I'd like to write down the force.",
-        )
     scene.call("releaseBrakePedal")
     return scene.say(
-        "The lights work, thanks. You can let go of the brake pedal again.", "All good, both of them light up. Release the pedal, please."
+        "The lights work, thanks. You can let go of the brake pedal now.", "All good, both of them light up. Release the pedal, please."
     )
 
 

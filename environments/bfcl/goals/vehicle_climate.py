@@ -19,7 +19,7 @@ def set_climate(scene: Scene) -> str:
     fan = scene.pick((20, 30, 40, 60, 70, 80))
     scene.need(degrees != car.acTemperature)
     scene.call("adjustClimateControl", temperature=degrees, fanSpeed=fan, mode=mode)
-    scene.suppose(weather="warm" if mode == "cool" else "cold")
+    scene.suppose(weather="warm" if mode == "cool" else "cold", place="car")
     what = "cooled down" if mode == "cool" else "heated"
     scene.leave_out(f"I'd like the car {what}, please.", f"Make it {degrees} °C, with the fan at {fan} percent.")
     if mode == "cool":
@@ -36,6 +36,7 @@ def set_climate(scene: Scene) -> str:
 @goal(CAR, topic="climate")
 def set_temperature(scene: Scene) -> str:
     degrees = scene.pick(degrees for degrees in (19, 20, 21, 22, 23) if degrees != scene.service(CAR).acTemperature)
+    scene.suppose(place="car")
     scene.call("adjustClimateControl", temperature=degrees)
     return scene.say(
         f"The cabin never feels right. Set it to {degrees} °C on auto with the fan at 50 percent, please.",
@@ -46,6 +47,7 @@ def set_temperature(scene: Scene) -> str:
 @goal(CAR, topic="climate")
 def set_fahrenheit(scene: Scene) -> str:
     degrees, fan = scene.pick((66, 68, 70, 72, 74)), scene.pick((30, 40, 60, 75))
+    scene.suppose(place="car")
     scene.call("adjustClimateControl", temperature=degrees, unit="fahrenheit", fanSpeed=fan, mode="auto")
     return scene.say(
         f"I'd be comfortable at {degrees} degrees Fahrenheit. Put the climate control on auto for that, with the fan at {fan} percent.",
@@ -74,13 +76,23 @@ def outside(scene: Scene) -> str:
     return scene.say(
         "Do I need a coat? Look up on Google what the temperature is outside right now.",
         "How warm is it outside at the moment? You can ask Google.",
-        *(() if on_the_way else ("I'd like to walk instead of taking the car. What does Google say about the outside temperature?",)),
+        *(
+            ()
+            if on_the_way
+            else (
+                (
+                    "I'd like to walk instead of taking the car. What does Google say about the outside temperature?",
+                    "errand=none place=away",
+                ),
+            )
+        ),
     )
 
 
 @goal(CAR, needs=("outside",), topic="climate")
 def climate_for_that_weather(scene: Scene) -> str:
     scene.need(scene.just("outside", "outside_in_fahrenheit"))
+    scene.suppose(place="car")
     value = scene.last("outside")["value"]
     fan = scene.pick((30, 40, 60))
     scene.need(value < 14 or value > 23)
@@ -94,7 +106,7 @@ def climate_for_that_weather(scene: Scene) -> str:
     degrees = scene.pick((19, 20, 21))
     scene.call("adjustClimateControl", temperature=degrees, fanSpeed=fan, mode="cool")
     return scene.say(
-        f"I'd like it cooler than that inside. Cool the car to {degrees} °C with the fan at {fan} percent.",
+        f"I'd like it cooler than that inside. Switch on the cooling at {degrees} °C with the fan at {fan} percent.",
         f"In that case, switch on the cooling: {degrees} degrees Celsius, fan at {fan}%.",
     )
 
@@ -105,7 +117,7 @@ def climate_by_weather(scene: Scene) -> str:
     value = scene.call("get_outside_temperature_from_google")["outsideTemperature"]
     limit, fan = scene.pick((12, 15, 18)), scene.pick((30, 40, 60))
     scene.need(abs(value - limit) > 1)
-    scene.suppose(weather=weather(value))
+    scene.suppose(weather=weather(value), place="car")
     mode, degrees = ("heat", 22) if value < limit else ("cool", 20)
     scene.call("adjustClimateControl", temperature=degrees, fanSpeed=fan, mode=mode)
     return scene.say(
@@ -121,10 +133,10 @@ def note_about_the_tires(scene: Scene) -> str:
     scene.need(scene.just("tire_pressure", "tires_or_shop", "tire_figures"))
     note = scene.pick(("Check the tires again on Friday", "Tire pressure checked, next check in two weeks"))
     scene.call("display_log", messages=[note])
-    scene.leave_out("Leave me a reminder on the car's log display, please.", f"It should say '{note}'.")
+    scene.leave_out("Leave me a reminder on the car's screen, please.", f"It should say '{note}'.")
     return scene.say(
-        f"I shouldn't lose sight of that. Show the message '{note}' on the car's log display.",
-        f'Please put "{note}" on the log display of the car so that I remember.',
+        f"I shouldn't lose sight of that. Leave me a note on the car's screen: '{note}'",
+        f'Please show the message "{note}" on the car\'s screen so that I remember.',
     )
 
 
@@ -138,10 +150,10 @@ def note_about_the_tank(scene: Scene) -> str:
     if scene.chance(0.4):
         scene.call("display_log", messages=[first, second])
         return scene.say(
-            f"My brother takes the car next. Show him these two messages on its log display, in this order: '{first}' and '{second}'."
+            f"My brother takes the car next. Show him these two messages on its screen, in this order: '{first}' and '{second}'."
         )
     scene.call("display_log", messages=[first])
     return scene.say(
-        f'My wife drives next. Put "{first}" on the log display of the car for her, please.',
-        f"My daughter is borrowing the car. Let its log display say '{first}'",
+        f'My wife drives next. Leave her a message on the car\'s screen: "{first}"',
+        f"My daughter is borrowing the car. Show this message on its screen: '{first}'",
     )

@@ -8,6 +8,7 @@ from .vehicle import CAR
 
 @goal(CAR, needs=("engine",), topic="message", also=("MessageAPI",))
 def message_on_departure(scene: Scene) -> str:
+    scene.need(scene.facts.get("errand") not in ("airport", "work", "trip"))
     words = scene.say(
         "I'm leaving now, see you soon.", ("Just got in the car. Put the kettle on!", "errand=visit"), "I'm on my way, but a little late."
     )
@@ -36,7 +37,14 @@ def tweet_full_tank(scene: Scene) -> str:
     full = scene.last("filled")["full"]
     words = scene.say(
         ("Gas prices are a joke these days.", "gas=dear"),
-        *(("Fueled up for the weekend. Where should I go?", ("There goes my paycheck, into the gas tank.", "gas=dear")) if full else ()),
+        *(
+            (
+                ("Fueled up for the weekend. Where should I go?", "errand=open"),
+                ("There goes my paycheck, into the gas tank.", "gas=dear"),
+            )
+            if full
+            else ()
+        ),
     )
     tweet(scene, words)
     return scene.say(f"Now post a tweet for me that says '{words}'", f'I have to tell my followers. Please tweet "{words}"')

@@ -53,10 +53,10 @@ def _add(scene: Scene, gallons: float) -> None:
 
 @goal(CAR, topic="fuel level")
 def fuel_left(scene: Scene) -> str:
-    scene.need(not _level_known(scene))
+    scene.need(not _level_known(scene) and scene.facts.get("errand") != "none")  # who does not drive does not ask
     _read_level(scene)
     return scene.say(
-        ("How much fuel do I have left in the tank? I'd like to know if I have to stop on the way home.", "driver=me"),
+        ("How much fuel do I have left in the tank? I'd like to know if I have to stop on the way home.", "driver=me errand=home"),
         ("My teenager had the car all weekend. What's the fuel level?", "car=own"),
         "What does the fuel gauge say at the moment?",
     )
@@ -64,6 +64,7 @@ def fuel_left(scene: Scene) -> str:
 
 @goal(CAR, topic="fuel level")
 def fuel_in_liters(scene: Scene) -> str:
+    scene.need(scene.facts.get("errand") != "none")
     known = _level_known(scene)
     level = _read_level(scene)
     scene.need(level > 0)
@@ -87,7 +88,7 @@ def fill_up(scene: Scene) -> str:
     scene.need(not _level_known(scene))
     _add(scene, _TANK - _read_level(scene))
     return scene.say(
-        ("I have a long drive ahead. Check the fuel level and fill the tank all the way up, please.", "driver=me"),
+        ("I have a long drive ahead. Check the fuel level and fill the tank all the way up, please.", "driver=me errand=drive"),
         ("We're at the gas station. See how much fuel is left and top the tank off, I want it completely full.", "place=car"),
         ("Gas is cheap today. What's the fuel level? Whatever it is, fill the car up to the brim.", "gas=cheap"),
     )
@@ -117,8 +118,8 @@ def add_liters(scene: Scene) -> str:
     return scene.say(
         *(
             (
-                f"I've brought a canister with {liters} liters of gas. The car only understands gallons, so put in as many as that is, "
-                "rounded to one decimal.",
+                f"I've brought a canister with {liters} liters of gas. Add that to the tank; the system takes gallons, so convert it and "
+                "round to one decimal.",
             )
             if liters <= 20
             else ()
@@ -134,7 +135,7 @@ def refuel_after_look(scene: Scene) -> str:
     if scene.chance(0.5):
         _add(scene, _TANK - _read_level(scene))
         return scene.say(
-            "That won't get me far. Fill the tank all the way up, please.",
+            ("That won't get me far. Fill the tank all the way up, please.", "driver=me"),
             "Then please fill it up completely, there's a station right here.",
         )
     gallons = scene.pick((8, 10, 12, 15, 18))
@@ -166,9 +167,9 @@ def distance(scene: Scene) -> str:
     found = scene.call("estimate_distance", cityA=codes[0], cityB=codes[1])["distance"]
     scene.keep("route", start=start, end=end, km=found)
     return scene.say(
-        f"I'm thinking of driving from {start} to {end} this weekend. How far is it?",
-        f"How long is the drive from {start} to {end}, in kilometers?",
-        f"My sister lives in {end} and I'm in {start}. What's the distance between the two?",
+        (f"I'm thinking of driving from {start} to {end} this weekend. How far is it?", "errand=weekend"),
+        (f"How long is the drive from {start} to {end}, in kilometers?", "errand=drive"),
+        (f"My sister lives in {end} and I'm in {start}. What's the distance between the two?", "errand=sister"),
     )
 
 
@@ -180,9 +181,12 @@ def range_for_miles(scene: Scene) -> str:
     _read_level(scene)
     scene.keep("range", enough=scene.call("estimate_drive_feasibility_by_mileage", distance=miles)["canDrive"])
     return scene.say(
-        f"My parents live {miles} miles away. What's the fuel level, and will it take me there without a stop?",
-        f"I have a {miles}-mile drive tonight and the stations will be closed. What's the fuel level, and is that enough?",
-        f"How much fuel is in the tank, and can the car still do {miles} miles on that?",
+        (f"My parents live {miles} miles away. What's the fuel level, and will it take me there without a stop?", "errand=parents"),
+        (
+            f"I have a {miles}-mile drive tonight and the stations will be closed. What's the fuel level, and is that enough?",
+            "errand=drive",
+        ),
+        (f"How much fuel is in the tank, and can the car still do {miles} miles on that?", "errand=drive"),
     )
 
 
@@ -208,10 +212,16 @@ def fill_if_needed(scene: Scene) -> str:
     if not scene.call("estimate_drive_feasibility_by_mileage", distance=miles)["canDrive"]:
         _add(scene, _TANK - level)
     return scene.say(
-        f"I have to drive {miles} miles tomorrow. Tell me the fuel level and if it's enough for that. If it isn't, fill the "
-        "tank all the way up.",
-        f"The cabin is {miles} miles from here. What's the fuel level, and can I get there with it? If not, please fill the tank to "
-        "the top.",
+        (
+            f"I have to drive {miles} miles tomorrow. Tell me the fuel level and if it's enough for that. If it isn't, fill the "
+            "tank all the way up.",
+            "errand=tomorrow",
+        ),
+        (
+            f"The cabin is {miles} miles from here. What's the fuel level, and can I get there with it? If not, please fill the tank to "
+            "the top.",
+            "errand=cabin",
+        ),
     )
 
 
@@ -219,6 +229,7 @@ def fill_if_needed(scene: Scene) -> str:
 def tire_pressure(scene: Scene) -> str:
     running = scene.service(CAR).engine_state == "running"
     scene.keep("tires", found=_tires(scene))
+    scene.suppose(place="car")
     return scene.say(
         *(() if running else (("It got cold overnight, so please check my tire pressures before I leave.", "weather=cold"),)),
         "The steering feels a bit off. What's the pressure in each of my tires?",
@@ -236,8 +247,11 @@ def tires_or_shop(scene: Scene) -> str:
     scene.keep("tires", found=found)
     return scene.say(
         f"Please check my tires. If any of them is under {limit} psi, find out where the nearest tire shop is.",
-        f"I want at least {limit} psi in every tire for the trip. Check them, and if one is lower than that, look up the closest tire "
-        "shop for me.",
+        (
+            f"I want at least {limit} psi in every tire for the trip. Check them, and if one is lower than that, look up the closest tire "
+            "shop for me.",
+            "errand=trip",
+        ),
     )
 
 
@@ -274,12 +288,14 @@ def navigate(scene: Scene) -> str:
     scene.call("set_navigation", destination=address)
     scene.suppose(place="car", driver="me")
     scene.keep("destination", address=address)
-    scene.leave_out("I'm meeting a friend at her new place. Please set the navigation.", f"She lives at {address}, and I'm late already.")
-    return scene.say(
+    said = scene.say(
         (f"I'm visiting an old friend. Set the navigation to '{address}', please.", "errand=visit"),
-        f"I don't know the way, so could you guide me to {address}?",
+        (f"I don't know the way, so could you guide me to {address}?", "errand=elsewhere"),
         (f"The wedding is at '{address}'. Please enter that as my destination.", "errand=wedding"),
     )
+    if scene.facts["errand"] == "visit":
+        scene.leave_out("I'm visiting an old friend. Please set the navigation.", f"She lives at {address}, and I'm late already.")
+    return said
 
 
 @goal(CAR, topic="cruise")
