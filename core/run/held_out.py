@@ -76,7 +76,7 @@ def _marks(task: Task) -> dict[str, str]:
 
 
 def _keys(config: Config, environment: Environment, tasks: Sequence[Task]) -> list[dict[str, str]]:
-    pool = DeadlinePool(config.workers, config.step_timeout)
+    pool = DeadlinePool(min(config.workers, max(1, len(tasks))), config.step_timeout)
     try:
         found = pool.map([partial(environment.keys, task) for task in tasks])
     finally:
