@@ -64,8 +64,8 @@ def contact_is_a_friend_too(scene: Scene) -> Wish:
     change = call("phone.update_contact", contact_id=one.row["contact_id"], relationships=[*one.row["relationships"], "friend"])
     return Wish(
         scene.say(
-            f"{one.my.capitalize()} has become a good friend over the last few months. Add that to the entry in my phone "
-            f"contacts, and keep the {one.relationship} part.",
+            f"{one.my.capitalize()} has become a good friend over the last few months. List {one.my} as a friend in my phone "
+            f"contacts too, and keep the {one.relationship} entry there.",
             f"In my phone contacts, {one.my} should be listed as a friend too, not just as a {one.relationship}.",
         ),
         [one.lookup, change, done()],
@@ -91,7 +91,8 @@ def contact_is_not_needed_any_more(scene: Scene) -> Wish:
     return Wish(
         scene.say(
             f"{one.my.capitalize()} {TIES[one.relationship]} and we have lost touch. Please delete the entry from my phone contacts.",
-            f"Please delete {one.my} from my phone contacts. That person {TIES[one.relationship]}, and I no longer need the number.",
+            f"{one.my.capitalize()} {TIES[one.relationship]} and I no longer need the number, so please remove the entry from "
+            "my phone contacts.",
         ),
         [one.lookup, call("phone.delete_contact", contact_id=one.row["contact_id"]), done()],
     )

@@ -16,6 +16,7 @@ from .snapshot import Row
 CONTACT = "phone.search_contacts"
 TEXTS, VOICES = "phone.search_text_messages", "phone.search_voice_messages"
 SEND = "phone.send_text_message"
+_DAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\btomorrow\b", re.IGNORECASE)
 _CLOCK = re.compile(r"\b\d{1,2}:\d{2}\b")
 REPLIES = ("I will call you back tonight.", "Thanks for letting me know!", "Sorry, I only just saw this.", "Can we talk about it tomorrow?")
 REMINDERS = ("Get going", "Time to get ready", "Do not forget")
@@ -146,8 +147,8 @@ def alarm_ahead_of_a_texted_time(scene: Scene) -> Wish:
     one, time = scene.pick(speakers_of_a_time(scene))
     ahead, label = scene.pick((10, 15, 20, 30, 45)), scene.pick(REMINDERS)
     minute = at({"time": time}) - ahead
-    if minute < 0:
-        raise Unavailable("it would ring the day before")
+    if minute < 0 or _DAY.search(last_from(scene, one)["message"]):
+        raise Unavailable("a one-time alarm would ring on another day")
     return Wish(
         scene.say(
             f"{one.my.capitalize()} mentioned a time in the last text to me. Set a one-time alarm for {ahead} minutes before "
@@ -156,27 +157,6 @@ def alarm_ahead_of_a_texted_time(scene: Scene) -> Wish:
             f'time in that text and label it "{label}".',
         ),
         [*chat(scene, one), call("phone.create_alarm", time=of_minute(minute), label=label), done()],
-    )
-
-
-@goal(CONTACT, TEXTS, "phone.show_alarms", "phone.update_alarm")
-def reuse_an_alarm_for_an_appointment(scene: Scene) -> Wish:
-    (one, time), row = scene.pick(speakers_of_a_time(scene)), scene.pick(named(scene))
-    if row["time"] == time:
-        raise Unavailable("it rings then")
-    return Wish(
-        scene.say(
-            f'I no longer need my "{row["label"]}" alarm. Reuse it for the appointment in the last text from {one.my}: set it '
-            'to the time in that text and label it "Appointment", and leave the rest as it is.',
-            f'{one.my.capitalize()} gave me a time in the last text. Change my "{row["label"]}" alarm to that time and its '
-            'label to "Appointment"; keep everything else about it.',
-        ),
-        [
-            *chat(scene, one),
-            *every_alarm(scene),
-            call("phone.update_alarm", alarm_id=row["alarm_id"], time=time, label="Appointment"),
-            done(),
-        ],
     )
 
 
