@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from coevolve import Action
 
-from .alarms import at, every_alarm, named, of_minute
+from .alarms import at, of_minute
 from .people import Known, contacts, known
 from .registry import goal
 from .saying import day

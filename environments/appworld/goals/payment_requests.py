@@ -54,7 +54,7 @@ def others_still_owe_me(scene: Scene) -> Wish:
             "still pending, and include the cents.",
             "What is the total of the Venmo payment requests that I sent and that are still pending? Give me the amount in "
             "dollars and cents.",
-            "If everyone paid the Venmo requests I sent that are still pending, how much would I get altogether, in dollars and cents?",
+            "If everyone paid the Venmo requests I sent that are still pending, how much would I get altogether, in dollars, like 12.50?",
         ),
         [*open_requests(scene, "sent"), done(total(rows))],
     )

@@ -11,7 +11,7 @@ from .snapshot import Row
 
 LISTED, PAY, UPDATE = "venmo.show_transactions", "venmo.create_transaction", "venmo.update_transaction"
 CONTACT, ASK = "phone.search_contacts", "venmo.create_payment_request"
-THANKS = ("Thanks a lot!", "Thank you, that was quick!", "Got it, thank you.", "Much appreciated!")
+THANKS = ("Thanks a lot!", "Got it, thank you.", "Much appreciated!")
 
 
 @goal(LISTED)
@@ -64,7 +64,7 @@ def difference_with_somebody(scene: Scene) -> Wish:
         scene.say(
             f"{name} and I pay for each other all the time. On Venmo, how much more have I {more} altogether? Give me the "
             "difference in dollars and cents.",
-            f"Counting all the Venmo payments between {name} and me, how much more have I {more}? In dollars and cents, please.",
+            f"Counting all the Venmo payments between {name} and me, how much more have I {more}? In dollars, like 12.50, please.",
         ),
         actions,
     )
@@ -80,8 +80,8 @@ def spent_on_the_same_thing(scene: Scene) -> Wish:
         raise Unavailable("the note is written in two ways")
     return Wish(
         scene.say(
-            f'How much have I paid on Venmo so far for payments with the note "{note}"? Give me the total in dollars and cents.',
-            f'I am checking my expenses. What do all the Venmo payments I made with the note "{note}" add up to, in dollars and cents?',
+            f'How much have I paid on Venmo so far for payments with the note "{note}"? Give me the total in dollars, like 12.50.',
+            f'I am checking my expenses. What do all the Venmo payments I made with the note "{note}" add up to, in dollars, like 12.50?',
         ),
         [*listing(rows, direction="sent"), done(total(same))],
     )
@@ -115,7 +115,7 @@ def friends_without_a_payment(scene: Scene) -> Wish:
         raise Unavailable("all friends were paid, or none")
     return Wish(
         scene.say(
-            f"How many of my Venmo friends have I not sent any money to {span.words}?",
+            f"How many of my Venmo friends did I not send any money to {span.words}?",
             f"Compare my Venmo friends with the payments I made {span.words}: how many of my friends got nothing from me?",
         ),
         [*pages("venmo.search_friends", len(friends(scene))), *listing(rows, direction="sent", **span.arguments), done(len(missing))],
@@ -234,7 +234,7 @@ def hide_payments_to_somebody(scene: Scene) -> Wish:
     return Wish(
         scene.say(
             f"Nobody needs to see what I pay {one.my} for. Make all the Venmo payments I have sent to {one.my} private.",
-            f"Please set every Venmo payment from me to {one.my} to private, and leave the notes as they are.",
+            f"Please make every Venmo payment I have sent to {one.my} private, and leave the notes as they are.",
         ),
         [
             one.lookup,
