@@ -6,7 +6,7 @@ from .alarms import alarms
 from .dealings import balance, friends, listing, open_requests, other, payments, requests, single, spans, total
 from .messages import SEND, TEXTS, chat, last_from, writers
 from .people import Known, by_email, every_contact, known, somebody
-from .plans import PROJECTS, TASKS, all_open, due, find, overdue, plans, unique
+from .plans import PROJECTS, TASKS, all_open, due, find, overdue, plans
 from .registry import goal
 from .saying import clock
 from .scene import Scene, Unavailable, Wish, call, done
@@ -100,8 +100,7 @@ def text_somebody_the_total(scene: Scene) -> Wish:
     what = f"I sent {one.my}" if direction == "sent" else f"{one.my} sent me"
     return Wish(
         scene.say(
-            f"{one.my.capitalize()} asked for the total of what {what} on Venmo {span.words}. Reply by text with just the "
-            "total, written like $7.50.",
+            f"Work out the total of what {what} on Venmo {span.words}, then text it to {one.my}: just the amount, written like $7.50.",
             f"Add up what {what} on Venmo {span.words} and text {one.my} just the total, written like $7.50.",
         ),
         [
@@ -174,32 +173,6 @@ def decline_the_largest_and_explain(scene: Scene) -> Wish:
             call("venmo.deny_payment_request", payment_request_id=row["payment_request_id"]),
             *every_contact(scene),
             call(SEND, phone_number=contact["phone_number"], message=words),
-            done(),
-        ],
-    )
-
-
-@goal(PROJECTS, TASKS, RECEIVED, "venmo.approve_payment_request", "venmo.deny_payment_request")
-def accept_a_request_if_a_task_is_done(scene: Scene) -> Wish:
-    plan = scene.pick(plan for plan in plans(scene) if len(plan.row["collaborators"]) > 1)
-    one = somebody(scene, {person["email"] for person in plan.row["collaborators"]})
-    task, rows = scene.pick(unique(plan.tasks)), requests(scene, "received")
-    row = scene.pick(row for row in rows if row["sender"]["email"] == one.email and row["description"])
-    note, title = row["description"], task["title"]
-    if row["amount"] > balance(scene) or sum(other["description"] == note for other in rows) > 1:
-        raise Unavailable("too little money, or two such requests")
-    verb = "approve" if task["is_completed"] else "deny"
-    return Wish(
-        scene.say(
-            f'I promised {one.my} the money for "{note}" once "{title}" in our Todoist project {plan.name} is done. If that '
-            "task is completed, approve the pending Venmo request; if not, decline it.",
-            f'{one.my.capitalize()} has asked me for "{note}" on Venmo. If "{title}" is completed in our Todoist project '
-            f"{plan.name}, approve that request; otherwise, decline it.",
-        ),
-        [
-            *find(scene, plan),
-            *open_requests(scene, "received"),
-            call(f"venmo.{verb}_payment_request", payment_request_id=row["payment_request_id"]),
             done(),
         ],
     )

@@ -4,7 +4,7 @@ from .dealings import single
 from .people import known
 from .plans import PROJECTS, TASKS, Plan, all_open, find, overdue, plans
 from .registry import goal
-from .scene import Scene, Unavailable, Wish, call, done, pages
+from .scene import Scene, Unavailable, Wish, call, done
 
 LABELS, CONTACT = "todoist.search_labels", "phone.search_contacts"
 NUDGES = ("Any news on this?", "This is overdue. Do you need help with it?", "When do you think this will be done?")
@@ -68,32 +68,6 @@ def ask_about_overdue_work(scene: Scene) -> Wish:
         [
             *find(scene, plan),
             *(call("todoist.post_task_comment", task_id=row["task_id"], content=words) for row in rows),
-            done(),
-        ],
-    )
-
-
-@goal(PROJECTS, TASKS, LABELS, "todoist.add_label_to_task")
-def label_the_quick_ones(scene: Scene) -> Wish:
-    labels = scene.data.rows(LABELS)
-    plan, label = scene.pick(plans(scene)), scene.pick(labels)
-    limit = scene.pick((15, 20, 30, 45))
-    timed = [task for task in plan.open if task["duration"] and task["duration_unit"] == "minutes"]
-    name = label["name"]
-    quick = [task for task in timed if task["duration"] < limit and name not in {one["name"] for one in task["labels"]}]
-    if not 0 < len(quick) <= 4 or any(task["duration"] == limit for task in timed):
-        raise Unavailable("nothing to label")
-    if any(task["duration"] and task["duration_unit"] != "minutes" for task in plan.open):
-        raise Unavailable("it depends on how long a day is")
-    return Wish(
-        scene.say(
-            f'Put my label "{name}" on the open tasks in my Todoist project {plan.name} that should take less than {limit} minutes.',
-            f'In my Todoist project {plan.name}, add the label "{name}" to every open task with a duration of under {limit} minutes.',
-        ),
-        [
-            *find(scene, plan),
-            *pages(LABELS, len(labels)),
-            *(call("todoist.add_label_to_task", task_id=task["task_id"], label_id=label["label_id"]) for task in quick),
             done(),
         ],
     )

@@ -169,7 +169,7 @@ def task_before_another(scene: Scene) -> Wish:
     plan = scene.pick(plans(scene))
     today = scene.data.now.date()
     model = scene.pick(task for task in unique(plan.tasks) if not task["is_completed"] and (at := due(task)) is not None and at > today)
-    ahead, title = scene.pick((1, 2)), f"Get ready: {model['title']}"
+    ahead, title = scene.pick((1, 2)), f"Reminder: {model['title']}"
     at = due(model)
     if at is None or at - timedelta(days=ahead) < today or title in {task["title"] for task in plan.tasks}:
         raise Unavailable("it would be due in the past")
@@ -180,8 +180,10 @@ def task_before_another(scene: Scene) -> Wish:
     new = call("todoist.create_task", project_id=plan.row["project_id"], title=title, due_date=str(at - timedelta(days=ahead)), **place)
     return Wish(
         scene.say(
-            f'I have to prepare "{model["title"]}" in my Todoist project {plan.name}. Add a task "{title}" {where}, due {days} before it.',
-            f'Remind me in time of "{model["title"]}" in my Todoist project {plan.name}: add a task "{title}" {where}, due {days} earlier.',
+            f'I must not forget about "{model["title"]}" in my Todoist project {plan.name}. Add a task titled "{title}" '
+            f"{where}, due {days} before it.",
+            f'Add a reminder for "{model["title"]}" to my Todoist project {plan.name}: a task titled "{title}" {where}, due '
+            f"{days} earlier than the task itself.",
         ).replace(" , due", ", due"),
         [*find(scene, plan), new, done()],
     )
