@@ -103,7 +103,7 @@ def extend_a_playlist_by_an_artist(scene: Scene) -> Wish:
     skip = " (skip what is on it already)" if again else ""
     query = scene.say(
         f"On Spotify, add all the songs by {artist} in my song library to my playlist {title}{skip}.",
-        f"My {title} playlist on Spotify needs more {artist}: add every song by {artist} that I have in my song library{skip}.",
+        f"My {title} playlist on Spotify needs more songs by {artist}. Add every one that I have in my song library{skip}.",
     )
     return Wish(query, [*music.find_library(scene), *music.find_playlists(scene), *_additions(playlist, fresh[artist]), done()])
 
@@ -140,7 +140,7 @@ def move_a_song_between_playlists(scene: Scene) -> Wish:
     song = music.only(songs, lambda row: row[field], largest)
     if song["song_id"] in other["song_ids"]:
         raise Unavailable("it is on both")
-    best, there = word.format(f"on my Spotify playlist {one['title']}"), word.format(f"on {one['title']}")
+    best, there = word.format(f"on my Spotify playlist {one['title']}"), word.format(f"on my playlist {one['title']}")
     query = scene.say(
         f"Move {best} over to my playlist {other['title']}.",
         f"I put a song on the wrong playlist on Spotify: {there} belongs on {other['title']}. Please move it over.",
@@ -158,10 +158,10 @@ def playlist_of_the_best(scene: Scene) -> Wish:
     title = scene.pick(title for title in TITLES if title not in {row["title"] for row in rows})
     if len({song["song_id"] for song in best}) < len(best):
         raise Unavailable("one song is on two playlists")
-    best_of = word.format("on each of my playlists")
+    best_of = word.format("on it")
     query = scene.say(
-        f"Make me a new Spotify playlist called {title} out of {best_of}.",
-        f"I want a small best-of on Spotify: create a playlist called {title} and put {best_of} on it.",
+        f"For each of my Spotify playlists, find {best_of}. Put those songs on a new playlist called {title}.",
+        f"I want a small best-of on Spotify. Create a playlist called {title} and add one song from each of my playlists: {best_of}.",
     )
     created = {"playlist_id": _next_playlist(scene)}
     looked = [action for each in songs for action in music.look_at(each)]
@@ -273,10 +273,10 @@ def queue_more_of_the_current_artist(scene: Scene) -> Wish:
     chosen = music.only(songs, lambda one: one[field], largest)
     if len(song["artists"]) != 1 or any(chosen["song_id"] == one["song_id"] for one in queue):
         raise Unavailable("it is in the queue already")
-    best = word.format("by the artist of the current song in my Spotify player")
+    best = word.format("by that artist")
     query = scene.say(
-        f"I want to hear more like this: add {best} to the end of my queue.",
-        f"Queue up {best}.",
+        f"I like the artist of the current song in my Spotify player. Add {best} to the end of my queue.",
+        f"Check who made the current song in my Spotify player, and queue up {best}.",
     )
     search = looked[1:]
     return Wish(query, [call("spotify.show_current_song"), *search, call("spotify.add_to_queue", song_id=chosen["song_id"]), done()])
@@ -424,7 +424,9 @@ def remove_from_the_queue(scene: Scene) -> Wish:
     if len(queue) < 2 or len({song["song_id"] for song in queue}) < len(queue):
         raise Unavailable("there is hardly a queue")
     longest = scene.pick([True, False])
-    song = music.only([one for one in queue if not one["is_playing"]], lambda one: one["duration"], longest)
+    song = music.only(queue, lambda one: one["duration"], longest)
+    if song["is_playing"]:
+        raise Unavailable("it is playing")
     word = "longest" if longest else "shortest"
     query = scene.say(
         f"Take the {word} song out of my Spotify queue.",

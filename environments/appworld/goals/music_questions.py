@@ -30,7 +30,7 @@ def age_of_songs_on_a_playlist(scene: Scene) -> Wish:
         f"Which song on my Spotify playlist {title} came out most recently? Just the title, please."
         if newest
         else f"Which song on my Spotify playlist {title} was released first? Just the title, please.",
-        f"I am curious about my {title} playlist on Spotify: which song on it has the {'latest' if newest else 'earliest'} release date? Just the title.",
+        f"Which song on my {title} playlist on Spotify has the {'latest' if newest else 'earliest'} release date? Just the title.",
     )
     return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), done(found["title"])])
 
@@ -66,7 +66,7 @@ def songs_of_an_artist_on_a_playlist(scene: Scene) -> Wish:
     count = len(music.by(songs, artist))
     query = scene.say(
         f"How many songs by {artist} do I have on my Spotify playlist {title}?",
-        f"I think there is too much {artist} on my {title} playlist on Spotify. How many of its songs are by that artist?"
+        f"I think there are too many songs by {artist} on my {title} playlist on Spotify. How many are there?"
         if count > 1
         else f"How many of the songs on my {title} playlist on Spotify are by {artist}?",
     )
@@ -197,8 +197,8 @@ def year_of_an_artists_release(scene: Scene) -> Wish:
     songs, looked = music.works(scene, artist)
     found = music.only(songs, music.released, latest)
     query = scene.say(
-        f"Going by Spotify, in which year did {artist} release {'the latest' if latest else 'a first'} song?",
-        f"In which year did the {'latest' if latest else 'earliest'} song by {artist} on Spotify come out?",
+        f"Going by Spotify, in which year did the {'latest' if latest else 'first'} song by {artist} come out?",
+        f"In which year was the {'most recent' if latest else 'earliest'} song by {artist} on Spotify released?",
     )
     return Wish(query, [*looked, done(int(music.released(found)[:4]))])
 
