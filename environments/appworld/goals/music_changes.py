@@ -317,7 +317,7 @@ def complete_an_artist_in_the_library(scene: Scene) -> Wish:
     if not 1 <= len(missing) <= 6:
         raise Unavailable("nothing is missing, or too much")
     query = scene.say(
-        f"Complete my {artist} collection: add every song by {artist} on Spotify that is not in my song library yet.",
+        f"I collect songs by {artist}. Add every one on Spotify that is not in my song library yet.",
         f"I want every song by {artist} in my Spotify song library. Add the ones that are missing there.",
     )
     adds = [call("spotify.add_song_to_library", song_id=song["song_id"]) for song in missing]
