@@ -65,7 +65,7 @@ def contact_is_a_friend_too(scene: Scene) -> Wish:
     return Wish(
         scene.say(
             f"{one.my.capitalize()} has become a good friend over the last few months. List {one.my} as a friend in my phone "
-            f"contacts too, and keep the {one.relationship} entry there.",
+            f"contacts too, and still as a {one.relationship} as well.",
             f"In my phone contacts, {one.my} should be listed as a friend too, not just as a {one.relationship}.",
         ),
         [one.lookup, change, done()],

@@ -38,8 +38,8 @@ def pay_what_was_texted(scene: Scene) -> Wish:
     note = scene.pick(("As agreed", "What I owe you", "Here you go"))
     return Wish(
         scene.say(
-            f'In the last text to me, {one.my} asked for money. Send the amount in that text on Venmo, with the note "{note}".',
-            f'Pay {one.my} the amount from the last text to me on Venmo, with the note "{note}".',
+            f'The last text that {one.my} sent me asks for money. Send that amount on Venmo, with the note "{note}".',
+            f'Pay {one.my} on Venmo, with the note "{note}". The amount is in the last text I got from {one.my}.',
         ),
         [*chat(scene, one), call(PAY, receiver_email=one.email, amount=amount, description=note), done()],
     )
@@ -53,9 +53,10 @@ def pay_half_of_what_was_texted_and_say_so(scene: Scene) -> Wish:
     words = "You'll get the other half next month."
     return Wish(
         scene.say(
-            f"In the last text to me, {one.my} asked for money, and I can only pay half of it now. Send that half on Venmo "
+            f"The last text that {one.my} sent me asks for money, and I can only pay half of it now. Send that half on Venmo "
             f'without a note, then text {one.my}: "{words}"',
-            f'On Venmo, send {one.my} half of the amount in the last text to me, with no note. Then text {one.my}: "{words}"',
+            f"Check how much {one.my} asked for in the last text to me, and send half of that on Venmo with no note. Then "
+            f'text {one.my}: "{words}"',
         ),
         [
             *chat(scene, one),

@@ -105,7 +105,7 @@ def time_that_was_texted(scene: Scene) -> Wish:
     one, time = scene.pick(speakers_of_a_time(scene))
     return Wish(
         scene.say(
-            f"The last text from {one.my} mentions a time. What time is it? Write it in 24-hour format, like 14:05.",
+            f"{one.my.capitalize()} mentioned a time in the last text to me. What time is it? Write it in 24-hour format, like 14:05.",
             f"What time did {one.my} give in the last text to me? Just the time in 24-hour format, like 14:05.",
         ),
         [*chat(scene, one), done(time)],

@@ -161,7 +161,7 @@ def playlist_of_the_best(scene: Scene) -> Wish:
     best_of = word.format("on it")
     query = scene.say(
         f"For each of my Spotify playlists, find {best_of}. Put those songs on a new playlist called {title}.",
-        f"I want a small best-of on Spotify. Create a playlist called {title} and add one song from each of my playlists: {best_of}.",
+        f"I want a new mix on Spotify. Create a playlist called {title} and, from each of my other playlists, add {best_of}.",
     )
     created = {"playlist_id": _next_playlist(scene)}
     looked = [action for each in songs for action in music.look_at(each)]

@@ -185,8 +185,8 @@ def biggest_song_of_an_artist(scene: Scene) -> Wish:
     songs, looked = music.works(scene, artist)
     found = music.only(songs, lambda song: song["play_count"])
     query = scene.say(
-        f"A friend raves about {artist}. Which of the artist's songs has the most plays on Spotify? Just the title.",
-        f"I want to start with {artist}'s biggest hit. What is the title of the song with the most plays on Spotify?",
+        f"A friend raves about {artist}. Which song by that artist has the most plays on Spotify? Just the title.",
+        f"I want to start with {artist}'s biggest hit. Which song by that artist has been played the most on Spotify? Just the title.",
     )
     return Wish(query, [*looked, done(found["title"])])
 
@@ -213,7 +213,7 @@ def missing_songs_of_an_artist(scene: Scene) -> Wish:
         raise Unavailable("the collection is complete")
     query = scene.say(
         f"How many songs by {artist} on Spotify are not in my song library yet?",
-        f"I am trying to collect everything by {artist}. How many of the songs on Spotify are still missing from my song library?",
+        f"I am trying to collect every song by {artist} on Spotify. How many of them are still missing from my song library?",
     )
     return Wish(query, [*looked, *music.find_library(scene), done(len(missing))])
 

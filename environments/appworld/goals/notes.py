@@ -177,7 +177,7 @@ def rename_the_note_with_a_tag(scene: Scene) -> Wish:
     tags = [tag for row in rows for tag in row["tags"]]
     tag = scene.pick(sorted({tag for tag in tags if tags.count(tag) == 1}))
     row = next(row for row in rows if tag in row["tags"])
-    title = writing.fresh_title(scene, "To Review", "Look At Again", "Keep This")
+    title = writing.fresh_title(scene, "To Review", "Current Notes", "Work In Progress")
     query = scene.say(
         f'Rename my only note with the tag "{tag}" to {title}.',
         f'I have just one note tagged "{tag}". Change its title to {title}, please.',

@@ -50,10 +50,10 @@ def others_still_owe_me(scene: Scene) -> Wish:
         raise Unavailable("too few requests")
     return Wish(
         scene.say(
-            "How many dollars are other people still supposed to pay me on Venmo? Count all the requests I sent that are "
-            "still pending, and include the cents.",
+            "How many dollars are other people still supposed to pay me on Venmo? Add up all the requests I sent that are "
+            "still pending, and give the amount like 12.50.",
             "What is the total of the Venmo payment requests that I sent and that are still pending? Give me the amount in "
-            "dollars and cents.",
+            "dollars, like 12.50.",
             "If everyone paid the Venmo requests I sent that are still pending, how much would I get altogether, in dollars, like 12.50?",
         ),
         [*open_requests(scene, "sent"), done(total(rows))],
