@@ -64,8 +64,8 @@ def contact_is_a_friend_too(scene: Scene) -> Wish:
     change = call("phone.update_contact", contact_id=one.row["contact_id"], relationships=[*one.row["relationships"], "friend"])
     return Wish(
         scene.say(
-            f"{one.my.capitalize()} has become a good friend over the last few months. List {one.my} as a friend in my phone "
-            f"contacts too, and still as a {one.relationship} as well.",
+            f"{one.my.capitalize()} has become a good friend over the last few months. List {one.my} as both a "
+            f"{one.relationship} and a friend in my phone contacts.",
             f"In my phone contacts, {one.my} should be listed as a friend too, not just as a {one.relationship}.",
         ),
         [one.lookup, change, done()],

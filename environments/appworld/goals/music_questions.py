@@ -74,19 +74,20 @@ def songs_of_an_artist_on_a_playlist(scene: Scene) -> Wish:
 
 
 @goal(_PLAYLISTS, _SONG)
-def longer_of_two_playlists(scene: Scene) -> Wish:
-    one, other = scene.some(music.playlists(scene, 2), 2, 2)
-    songs = [music.songs_on(scene, playlist) for playlist in (one, other)]
+def longest_playlist(scene: Scene) -> Wish:
+    rows = music.playlists(scene)
+    songs = [music.songs_on(scene, row) for row in rows]
+    if not 2 <= len(rows) == len(scene.data.rows(_PLAYLISTS)) or sum(len(each) for each in songs) > 24:
+        raise Unavailable("there are too few or too many playlists")
     lengths = [sum(song["duration"] for song in each) for each in songs]
-    if lengths[0] == lengths[1] or len(songs[0]) + len(songs[1]) > 24:
-        raise Unavailable("neither playlist is longer")
+    if lengths.count(max(lengths)) > 1:
+        raise Unavailable("no playlist is the longest")
     query = scene.say(
-        f"I need the longer playlist for a drive: does {one['title']} or {other['title']} on Spotify have more playing "
-        "time? Answer with its title.",
-        f"Which of my two Spotify playlists has the longer total playing time, {other['title']} or {one['title']}? Just the title, please.",
+        "I need music for a long drive. Which of my Spotify playlists has the longest total playing time? Just the title, please.",
+        "What is the title of my Spotify playlist with the longest running time, all its songs added up?",
     )
-    longer = one if lengths[0] > lengths[1] else other
-    return Wish(query, [*music.find_playlists(scene), *(a for each in songs for a in music.look_at(each)), done(longer["title"])])
+    longest = rows[lengths.index(max(lengths))]
+    return Wish(query, [*music.find_playlists(scene), *(a for each in songs for a in music.look_at(each)), done(longest["title"])])
 
 
 @goal(_PLAYLISTS, "spotify.search_songs")
