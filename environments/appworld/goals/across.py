@@ -47,8 +47,8 @@ def note_of_the_best_songs(scene: Scene) -> Wish:
     query = scene.say(
         f"For each of my Spotify playlists, find {best_of}. List them in a new note called {title}, one line per playlist "
         'like "Party Mix: Some Song", in alphabetical order.',
-        f'Make a note called {title} with one line for each of my Spotify playlists, written like "Party Mix: Some Song" '
-        f"and sorted alphabetically. The song should be {best_of}.",
+        f"Make a note called {title} with one line for each of my Spotify playlists, sorted alphabetically: the title of "
+        f'the playlist and {best_of}, written like "Party Mix: Some Song".',
     )
     looked = [action for each in songs for action in music.look_at(each)]
     return Wish(query, [*music.find_playlists(scene), *looked, call(_NEW_NOTE, title=title, content="\n".join(lines)), done()])
