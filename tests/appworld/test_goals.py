@@ -126,6 +126,21 @@ def test_no_request_says_an_id_or_the_answer() -> None:
         assert not said, one.query
 
 
+def test_a_song_that_stands_out_is_said_to_do_so_by_its_length_plays_or_release() -> None:
+    for one in goals_in(SNAPSHOT, DOCUMENTS, 5, 400):
+        words = one.query.lower()
+        assert not any(said in words for said in ("newest song", "oldest song", "text them", "any more in which")), one.query
+
+
+def test_the_longest_of_all_playlists_is_asked_for_without_naming_it() -> None:
+    other = {**PLAYLIST, "playlist_id": 812, "title": "Run", "song_ids": [701]}
+    both = Snapshot("both", NOW, {**FOUND, "spotify.show_playlist_library": [({}, [PLAYLIST, other])]})
+    made = make("longest playlist", both, DOCUMENTS, random.Random(1))
+    assert made is not None and made.actions[-1].arguments == {"answer": "Mix"} and "Mix" not in made.query
+    tied = Snapshot("tied", NOW, {**FOUND, "spotify.show_playlist_library": [({}, [PLAYLIST, {**other, "song_ids": [701, 702, 703]}])]})
+    assert make("longest playlist", tied, DOCUMENTS, random.Random(1)) is None
+
+
 def test_songs_that_tie_do_not_stand_out() -> None:
     tied = [SONGS[0], {**SONGS[1], "duration": 100}]
     with pytest.raises(Unavailable):

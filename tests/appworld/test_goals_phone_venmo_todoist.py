@@ -10,7 +10,7 @@ import pytest
 
 from coevolve import CandidateTask, Goal, Step, Task, TaskPool
 from coevolve.environments.appworld.environment import AppWorld
-from coevolve.environments.appworld.goals import alarms, contacts, errands, messages, payment_requests, payments, projects, todos
+from coevolve.environments.appworld.goals import alarms, contacts, dealings, errands, messages, payment_requests, payments, projects, todos
 from coevolve.environments.appworld.goals.alarms import of_minute, ringing
 from coevolve.environments.appworld.goals.deal import make
 from coevolve.environments.appworld.goals.dealings import part, single, spans
@@ -24,6 +24,7 @@ from coevolve.plugins.validators.execution import Execution, ExecutionOptions
 
 MODULES = (alarms, contacts, messages, payments, payment_requests, todos, projects, errands)
 KINDS = [name for name, kind in GOALS.items() if kind.make.__module__ in {module.__name__ for module in MODULES}]
+NEEDED = GOALS["alarm ahead of a texted time"].needs
 TRIES = 4
 """Attempts at a kind of goal for each user."""
 
@@ -46,7 +47,7 @@ def contact(name: str, *relationships: str, email: str = "") -> dict[str, Any]:
 
 
 def test_there_are_enough_kinds() -> None:
-    assert len(KINDS) >= 75
+    assert len(KINDS) >= 65
     assert {name.partition(".")[0] for kind in KINDS for name in GOALS[kind].needs} == {"phone", "venmo", "todoist"}
 
 
@@ -83,6 +84,31 @@ def test_the_month_before_january_is_december() -> None:
     assert this.arguments == {"min_created_at": "2023-01-01"}
     assert last.arguments == {"min_created_at": "2022-12-01", "max_created_at": "2022-12-31"}
     assert last.holds("2022-12-31T23:59:00") and not last.holds("2023-01-01T00:00:00") and this.holds("2023-01-09T07:00:00")
+
+
+def test_a_payment_on_the_last_day_of_a_past_month_leaves_its_sum_open() -> None:
+    rows = [
+        {"sender": {"email": "me@x.y"}, "receiver": {"email": "a@x.y"}, "amount": 5.0, "created_at": f"2023-{at}T10:00:00"}
+        for at in ("04-29", "05-18")
+    ]
+    at = scene(venmo__show_transactions=rows)
+    this, last = spans(at)
+    assert [len(dealings.payments(at, "sent", span)) for span in (this, last)] == [1, 1]
+    with pytest.raises(Unavailable, match="last day"):
+        dealings.payments(scene(venmo__show_transactions=[{**rows[0], "created_at": "2023-04-30T10:00:00"}]), "sent", last)
+
+
+def test_a_one_time_alarm_is_not_set_for_a_text_about_another_day() -> None:
+    made = []
+    for words in ("Dinner is on Sunday at 18:30.", "Dinner is at 18:30."):
+        text = {"sender": {"phone_number": "2"}, "receiver": {"phone_number": "1"}, "sent_at": "2023-05-17T10:00:00", "message": words}
+        at = scene(phone__search_contacts=[contact("Ann", "sister")], phone__search_text_messages=[text])
+        made.append(
+            make(
+                "alarm ahead of a texted time", at.data, {name: {"description": "", "parameters": []} for name in NEEDED}, random.Random(1)
+            )
+        )
+    assert made[0] is None and made[1] is not None and "repeat_days" not in made[1].actions[-2].arguments
 
 
 def test_amounts_are_divided_to_the_cent_or_not_at_all() -> None:

@@ -13,7 +13,7 @@ from .snapshot import Row
 WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 LISTED = "phone.show_alarms"
 UPDATE = "phone.update_alarm"
-BEFOREHAND = ("Leave the house", "Get ready", "Pack the bag", "Wind down", "Clear the desk")
+BEFOREHAND = ("Get ready", "Heads-up", "Almost time")
 """Labels of new alarms that ring before another one."""
 
 
@@ -67,24 +67,12 @@ def first_or_last_alarm_of_a_day(scene: Scene) -> Wish:
         raise Unavailable("it has no label")
     return Wish(
         scene.say(
-            f"Which of my alarms is the {which} to ring on {day.capitalize()}s? Tell me its label, and ignore those that are off.",
-            f"I am planning my {day.capitalize()}s. What is the {which} alarm on my phone called that goes off on that day of the week? "
-            "Alarms that are off do not count.",
+            f"Which alarm is the {which} one to go off on {day.capitalize()}s? Tell me just its label, and ignore alarms that "
+            "are switched off.",
+            f"I am planning my {day.capitalize()}s. What is the label of the {which} alarm that goes off on my phone that "
+            "day? Alarms that are off do not count.",
         ),
         [*every_alarm(scene), done(row["label"])],
-    )
-
-
-@goal(LISTED)
-def minutes_between_alarms(scene: Scene) -> Wish:
-    day, rows = _busy_day(scene)
-    return Wish(
-        scene.say(
-            f"How many minutes lie between my first and my last alarm on {day.capitalize()}s? Only those that are switched on count.",
-            f"On {day.capitalize()}s, how much time is there between the first and the last alarm that goes off on my phone? "
-            "Give me the number of minutes.",
-        ),
-        [*every_alarm(scene), done(at(rows[-1]) - at(rows[0]))],
     )
 
 
@@ -95,10 +83,9 @@ def days_with_an_alarm(scene: Scene) -> Wish:
         raise Unavailable("there is an alarm on every day, or on none")
     return Wish(
         scene.say(
-            "On how many days of the week does no alarm of mine ring at all, the way they are set now?",
-            "I would like to know how many days of the week I can sleep in: on how many does none of my alarms go off? "
-            "An alarm that is switched off does not go off.",
-            "Count the days of the week on which my phone stays quiet, that is, on which no alarm is set to go off at the moment.",
+            "On how many days of the week do none of my alarms go off? Alarms that are switched off do not count.",
+            "I would like a quiet day. How many days of the week have no alarm on my phone at all, not counting the alarms "
+            "that are switched off?",
         ),
         [*every_alarm(scene), done(len(free))],
     )
@@ -121,7 +108,7 @@ def switch_off_early_alarms(scene: Scene) -> Wish:
 
 @goal(LISTED, UPDATE)
 def switch_off_a_days_alarms(scene: Scene) -> Wish:
-    day = scene.pick(day for day in WEEK if ringing(scene, day))
+    day = scene.pick(day for day in WEEK[:5] if ringing(scene, day))
     rows = [row for row in ringing(scene, day) if len(row["repeat_days"]) > 1]
     if not rows:
         raise Unavailable("no alarm rings on other days too")
@@ -129,10 +116,9 @@ def switch_off_a_days_alarms(scene: Scene) -> Wish:
         raise Unavailable("an alarm rings on that day alone, or is off")
     return Wish(
         scene.say(
-            f"I have {day.capitalize()}s off from now on, so nothing should ring on that day any more. "
-            "Change my alarms accordingly, but leave the other days as they are.",
-            f"Starting next week I do not work on {day.capitalize()}s. Take that day out of each alarm that is on and rings then, "
-            "and keep the other days.",
+            f"I will be out of town every {day.capitalize()} from now on, so none of my alarms should go off on "
+            f"{day.capitalize()}s anymore. Leave their other days as they are.",
+            f"I want one quiet day a week. Take {day.capitalize()} out of every alarm that goes off that day, and keep the other days.",
         ),
         [
             *every_alarm(scene),
@@ -149,9 +135,9 @@ def bring_an_alarm_back(scene: Scene) -> Wish:
     wanted = [one for one in WEEK if one in row["repeat_days"] or one == day]
     return Wish(
         scene.say(
-            f'I need my alarm "{row["label"]}" again: switch it back on, and let it ring on {day.capitalize()}s in addition to its usual '
-            "days.",
-            f'Please turn my "{row["label"]}" alarm on again and let it ring on {day.capitalize()}s too.',
+            f'I need my "{row["label"]}" alarm again: switch it back on, and have it go off on {day.capitalize()}s in '
+            "addition to its usual days.",
+            f'Please turn my "{row["label"]}" alarm back on and add {day.capitalize()} to the days it already has.',
         ),
         [*every_alarm(scene), call(UPDATE, alarm_id=row["alarm_id"], enabled=True, repeat_days=wanted), done()],
     )
@@ -163,9 +149,9 @@ def shorten_snoozing(scene: Scene) -> Wish:
     rows = [row for row in alarms(scene) if row["snooze_minutes"] > limit]
     return Wish(
         scene.say(
-            f"I lose too much time snoozing. No alarm on my phone should allow more than {limit} minutes of it: cut those that do down to "
-            f"{limit}, even if they are off at the moment.",
-            f"Go through all my alarms, active or not, and where the snooze is longer than {limit} minutes, set it to {limit}.",
+            f"I lose too much time snoozing. No alarm on my phone should snooze for more than {limit} minutes: cut the longer "
+            f"ones down to {limit}, even those that are switched off.",
+            f"Go through all my alarms, active or not, and wherever the snooze is longer than {limit} minutes, set it to {limit}.",
         ),
         [*every_alarm(scene), *(call(UPDATE, alarm_id=row["alarm_id"], snooze_minutes=limit) for row in rows), done()],
     )
@@ -178,26 +164,11 @@ def make_alarms_vibrate(scene: Scene) -> Wish:
         raise Unavailable("all alarms vibrate, or none")
     return Wish(
         scene.say(
-            "I keep my phone in my pocket these days. Make sure that each alarm that is on vibrates; the others can stay as they are.",
-            "I often do not hear my alarms. Add vibration to all alarms that are switched on and lack it.",
-            "Some of my active alarms do not vibrate, and I miss them at work. Change that for all of them.",
+            "I keep my phone in my pocket these days. Make sure that every alarm that is switched on vibrates; leave the "
+            "others as they are.",
+            "I often miss my alarms. Turn on vibration for every active alarm that does not have it yet.",
         ),
         [*every_alarm(scene), *(call(UPDATE, alarm_id=row["alarm_id"], vibration=True) for row in rows), done()],
-    )
-
-
-@goal(LISTED, UPDATE)
-def ring_on_the_same_days(scene: Scene) -> Wish:
-    row, model = scene.some(named(scene), 2, 2)
-    if not row["repeat_days"] or not model["repeat_days"] or set(row["repeat_days"]) == set(model["repeat_days"]):
-        raise Unavailable("they ring on the same days")
-    return Wish(
-        scene.say(
-            f'From next week "{row["label"]}" takes place on the same days as "{model["label"]}". '
-            f'Adjust the days of my "{row["label"]}" alarm, but keep its time.',
-            f'Let my "{row["label"]}" alarm ring on exactly the days on which "{model["label"]}" rings.',
-        ),
-        [*every_alarm(scene), call(UPDATE, alarm_id=row["alarm_id"], repeat_days=list(model["repeat_days"])), done()],
     )
 
 
@@ -208,9 +179,9 @@ def delete_idle_alarms(scene: Scene) -> Wish:
         raise Unavailable("all alarms are on, or none")
     return Wish(
         scene.say(
-            "My list of alarms is cluttered. Delete whatever is switched off there.",
-            "Clean up the alarms on my phone, please: those that are not active can go for good.",
-            "I have no use for alarms that I turned off. Remove them from my phone and keep only those that are on.",
+            "My list of alarms is cluttered. Delete every alarm that is switched off.",
+            "Clean up the alarms on my phone, please: the ones that are switched off can go for good.",
+            "I have no use for the alarms that I turned off. Delete them from my phone and keep the ones that are on.",
         ),
         [*every_alarm(scene), *(call("phone.delete_alarm", alarm_id=row["alarm_id"]) for row in rows), done()],
     )
@@ -225,8 +196,9 @@ def alarm_ahead_of_another(scene: Scene) -> Wish:
     new = call("phone.create_alarm", time=of_minute(at(row) - ahead), repeat_days=list(row["repeat_days"]), label=label)
     return Wish(
         scene.say(
-            f'I need a warning before "{row["label"]}": set another alarm {ahead} minutes ahead of it, on the same days, called "{label}".',
-            f'Add an alarm "{label}" that goes off {ahead} minutes before my "{row["label"]}" alarm, whenever that one rings.',
+            f'I need some warning before "{row["label"]}": set another alarm {ahead} minutes ahead of it, on the same days, '
+            f'labeled "{label}".',
+            f'Add an alarm labeled "{label}" that goes off {ahead} minutes before my "{row["label"]}" alarm, on the same days.',
         ),
         [*every_alarm(scene), new, done()],
     )

@@ -21,9 +21,9 @@ def next_birthday_among_contacts(scene: Scene) -> Wish:
     row = single(contacts(scene), lambda one: next_birthday(one, today), largest=False)
     return Wish(
         scene.say(
-            "Which of the people in my phone's contacts has a birthday next? Their first name is enough.",
-            "Whose birthday do I have to think of next? Look through my contacts and tell me just the first name.",
-            "I want to buy a birthday card in time. Who of my contacts is the first to have a birthday, from today on? First name only.",
+            "Who among my phone contacts has the next birthday? Just the first name, please.",
+            "I want to buy a birthday card in time. Going by my phone contacts, whose birthday comes up next? Just the first name.",
+            "Check the birthdays in my phone contacts and tell me who has the next one. The first name is enough.",
         ),
         [*every_contact(scene), done(row["first_name"])],
     )
@@ -35,16 +35,11 @@ def age_at_the_next_birthday(scene: Scene) -> Wish:
     at = next_birthday(one.row, scene.data.now.date())
     return Wish(
         scene.say(
-            f"How old will {one.my} be on {_on(one.relationship)} next birthday? It is in my contacts.",
-            f"I want to order a cake for {one.my} with the right number of candles on it. How many does the next birthday take?",
+            f"How old will {one.my} turn next? The date of birth is in my phone contacts.",
+            f"I never remember how old {one.my} is. Going by my phone contacts, what age will {one.my} turn at the next birthday?",
         ),
         [one.lookup, done(at.year - int(str(one.row["birthday"])[:4]))],
     )
-
-
-def _on(relationship: str) -> str:
-    male, female = ("brother", "father", "husband", "son", "uncle"), ("sister", "mother", "wife", "daughter", "aunt")
-    return "his" if relationship in male else "her" if relationship in female else "the"
 
 
 @goal(SEARCH)
@@ -56,8 +51,8 @@ def oldest_or_youngest_contact(scene: Scene) -> Wish:
     row = single(rows, lambda one: one["birthday"], largest=which == "youngest")
     return Wish(
         scene.say(
-            f"Who is the {which} person in my phone's contacts? Give me the full name.",
-            f"Going by the birthdays in my contacts, which of the people I know is the {which}? Please answer with first and last name.",
+            f"Going by the birthdays in my phone contacts, who is the {which} person there? Give me the full name.",
+            f"Who is the {which} of my phone contacts, going by their dates of birth? Please answer with first and last name.",
         ),
         [*every_contact(scene), done(f"{row['first_name']} {row['last_name']}")],
     )
@@ -69,8 +64,9 @@ def contact_is_a_friend_too(scene: Scene) -> Wish:
     change = call("phone.update_contact", contact_id=one.row["contact_id"], relationships=[*one.row["relationships"], "friend"])
     return Wish(
         scene.say(
-            f"Over the last months {one.my} has become a friend of mine. Note that down in my contacts as well, and keep what is there.",
-            f"In my phone's contacts, {one.my} should be listed as a friend too, not just as a {one.relationship}.",
+            f"{one.my.capitalize()} has become a good friend over the last few months. List {one.my} as both a "
+            f"{one.relationship} and a friend in my phone contacts.",
+            f"In my phone contacts, {one.my} should be listed as a friend too, not just as a {one.relationship}.",
         ),
         [one.lookup, change, done()],
     )
@@ -78,12 +74,12 @@ def contact_is_a_friend_too(scene: Scene) -> Wish:
 
 @goal(SEARCH, "phone.update_contact")
 def contact_has_moved(scene: Scene) -> Wish:
-    one, address = scene.pick(known(scene)), scene.pick(ADDRESSES)
+    one, address = scene.pick(one for one in known(scene) if one.relationship != "roommate"), scene.pick(ADDRESSES)
     change = call("phone.update_contact", contact_id=one.row["contact_id"], home_address=address)
     return Wish(
         scene.say(
-            f'{one.my.capitalize()} has moved. Save "{address}" as the home address in my contacts.',
-            f'Could you put the new home address of {one.my} into my phone? It is "{address}".',
+            f'{one.my.capitalize()} has moved. Save "{address}" as the new home address in my phone contacts.',
+            f'The new home address of {one.my} is "{address}". Please put it into my phone contacts.',
         ),
         [one.lookup, change, done()],
     )
@@ -94,30 +90,9 @@ def contact_is_not_needed_any_more(scene: Scene) -> Wish:
     one = scene.pick(one for one in known(scene) if one.relationship in TIES and len(one.row["relationships"]) == 1)
     return Wish(
         scene.say(
-            f"{one.my.capitalize()} {TIES[one.relationship]} and we have lost touch. Please remove that person from my phone's contacts.",
-            f"I do not need the number of {one.my} any more, who {TIES[one.relationship]}. Delete the entry from the contacts on my phone.",
+            f"{one.my.capitalize()} {TIES[one.relationship]} and we have lost touch. Please delete the entry from my phone contacts.",
+            f"{one.my.capitalize()} {TIES[one.relationship]} and I no longer need the number, so please remove the entry from "
+            "my phone contacts.",
         ),
         [one.lookup, call("phone.delete_contact", contact_id=one.row["contact_id"]), done()],
-    )
-
-
-@goal(SEARCH, "phone.send_text_message")
-def ask_about_the_next_birthday(scene: Scene) -> Wish:
-    today = scene.data.now.date()
-    row = single(contacts(scene), lambda one: next_birthday(one, today), largest=False)
-    words = scene.pick(
-        (
-            "What would you like for your birthday?",
-            "I would love to bake you a cake for your birthday. Chocolate or lemon?",
-            "Do you have plans for your birthday yet?",
-        )
-    )
-    if next_birthday(row, today) == today:
-        raise Unavailable("it is today")
-    return Wish(
-        scene.say(
-            f'Find out which of my contacts has a birthday next and text that person "{words}"',
-            f'Someone in my contacts has the next birthday coming up. Send whoever it is this text: "{words}"',
-        ),
-        [*every_contact(scene), call("phone.send_text_message", phone_number=row["phone_number"], message=words), done()],
     )

@@ -43,10 +43,12 @@ def spans(scene: Scene) -> list[Span]:
 
 
 def payments(scene: Scene, direction: str, span: Span | None = None) -> list[Row]:
-    """The user's payments, "sent" or "received", the oldest first."""
+    """The user's payments, "sent" or "received", the oldest first. Raises Unavailable where the last day of `span` matters."""
     mine = "sender" if direction == "sent" else "receiver"
     rows = [row for row in scene.data.rows("venmo.show_transactions") if row[mine]["email"] == scene.data.me["email"]]
     rows = [row for row in rows if span is None or span.holds(row["created_at"])]
+    if span is not None and not span.open_ended and any(row["created_at"][:10] == span.last.isoformat() for row in rows):
+        raise Unavailable("it depends on whether the last day counts")
     return sorted(rows, key=lambda row: row["created_at"])
 
 

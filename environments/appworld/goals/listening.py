@@ -8,6 +8,14 @@ from coevolve import Action
 from .scene import Scene, Unavailable, call, pages
 from .snapshot import Row
 
+EXTREMES = (
+    ("the longest song {}", "duration", True),
+    ("the shortest song {}", "duration", False),
+    ("the most played song {}", "play_count", True),
+    ("the most recently released song {}", "release_date", True),
+    ("the song {} that was released first", "release_date", False),
+)
+"""What makes one song stand out: words with a gap for the place ("on it"), a song's field, and whether the largest value counts."""
 LIMITS = {180: "three minutes", 210: "three and a half minutes", 240: "four minutes", 270: "four and a half minutes", 300: "five minutes"}
 """Lengths of a song, in seconds, that people name."""
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from coevolve import Action
 
-from .alarms import at, every_alarm, named, of_minute
+from .alarms import at, of_minute
 from .people import Known, contacts, known
 from .registry import goal
 from .saying import day
@@ -16,9 +16,10 @@ from .snapshot import Row
 CONTACT = "phone.search_contacts"
 TEXTS, VOICES = "phone.search_text_messages", "phone.search_voice_messages"
 SEND = "phone.send_text_message"
+_DAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\btomorrow\b", re.IGNORECASE)
 _CLOCK = re.compile(r"\b\d{1,2}:\d{2}\b")
 REPLIES = ("I will call you back tonight.", "Thanks for letting me know!", "Sorry, I only just saw this.", "Can we talk about it tomorrow?")
-REMINDERS = ("Set off", "Get going", "Time to leave", "Do not forget")
+REMINDERS = ("Get going", "Time to get ready", "Do not forget")
 
 
 def messages(scene: Scene, name: str = TEXTS, one: Known | None = None) -> Sequence[Row]:
@@ -77,9 +78,8 @@ def who_wrote_last(scene: Scene) -> Wish:
         raise Unavailable("there is not one last text")
     return Wish(
         scene.say(
-            "Who sent me the most recent text message that I have received? I only need the full name.",
-            "From whom is the newest text that I have gotten? Answer with first and last name.",
-            "My phone buzzed and I did not look. Who is the sender of the latest text message to me? First and last name, please.",
+            "Who sent me the last text message I received? Give me the full name.",
+            "My phone buzzed and I did not look. Who sent the latest text message to me? First and last name, please.",
         ),
         [*pages(TEXTS, len(messages(scene))), done(rows[-1]["sender"]["name"])],
     )
@@ -93,8 +93,8 @@ def texts_since_a_day(scene: Scene) -> Wish:
         raise Unavailable("too few texts since then")
     return Wish(
         scene.say(
-            f"How many texts have people sent me since {day(since)}, that day included? Leave out the ones that I wrote myself.",
-            f"Count the text messages that I received on or after {day(since)} for me.",
+            f"How many texts have I received since {day(since)}, including that day? Do not count the ones I sent.",
+            f"I was offline for a while. How many text messages did I receive on {day(since)} or later?",
         ),
         [*pages(TEXTS, len(messages(scene))), done(count)],
     )
@@ -105,8 +105,8 @@ def time_that_was_texted(scene: Scene) -> Wish:
     one, time = scene.pick(speakers_of_a_time(scene))
     return Wish(
         scene.say(
-            f"There is a time in the last text that {one.my} sent me. Which one? Write it like 14:05.",
-            f"When do I have to be there, going by the last text from {one.my}? Just the time, in the form 14:05.",
+            f"{one.my.capitalize()} mentioned a time in the last text to me. What time is it? Write it in 24-hour format, like 14:05.",
+            f"What time did {one.my} give in the last text to me? Just the time in 24-hour format, like 14:05.",
         ),
         [*chat(scene, one), done(time)],
     )
@@ -120,46 +120,9 @@ def answer_the_last_text(scene: Scene) -> Wish:
     return Wish(
         scene.say(
             f'Reply to the person who texted me last: "{words}"',
-            f'I have not answered the latest text message that I got. Write back "{words}"',
+            f'I have not answered the latest text message I received. Write back "{words}"',
         ),
         [*pages(TEXTS, len(messages(scene))), call(SEND, phone_number=rows[-1]["sender"]["phone_number"], message=words), done()],
-    )
-
-
-@goal(CONTACT, TEXTS, SEND)
-def forward_a_text(scene: Scene) -> Wish:
-    one = scene.pick(writers(scene))
-    to = scene.pick(other for other in known(scene) if other.email != one.email)
-    return Wish(
-        scene.say(
-            f"Forward the last text that I got from {one.my} to {to.my}, word for word.",
-            f"{to.my.capitalize()} should see what {one.my} wrote to me last. Send that on as a text with exactly the same wording.",
-        ),
-        [
-            *chat(scene, one),
-            to.lookup,
-            call(SEND, phone_number=to.phone_number, message=last_from(scene, one)["message"]),
-            done(),
-        ],
-    )
-
-
-@goal(CONTACT, VOICES, SEND)
-def pass_on_a_voice_message(scene: Scene) -> Wish:
-    one = scene.pick(writers(scene, VOICES))
-    to = scene.pick(other for other in known(scene) if other.email != one.email)
-    return Wish(
-        scene.say(
-            f"{one.my.capitalize()} left me a voice message that {to.my} should know about. "
-            f"Send {to.my} the newest one as a text, word for word.",
-            f"Please text {to.my} exactly what {one.my} said in the last voice message to me.",
-        ),
-        [
-            *chat(scene, one, VOICES),
-            to.lookup,
-            call(SEND, phone_number=to.phone_number, message=last_from(scene, one, VOICES)["message"]),
-            done(),
-        ],
     )
 
 
@@ -168,8 +131,8 @@ def delete_what_somebody_wrote(scene: Scene) -> Wish:
     one = scene.pick(writers(scene))
     return Wish(
         scene.say(
-            f"Delete all the texts on my phone that {one.my} has sent me. Whatever I wrote myself stays.",
-            f"I do not want to keep the text messages that I got from {one.my}. Remove them, but not my own ones.",
+            f"Delete all the texts on my phone that {one.my} sent me. Keep the ones I wrote.",
+            f"I do not want to keep the text messages I got from {one.my}. Delete them from my phone, but leave the ones I sent.",
         ),
         [
             *chat(scene, one),
@@ -184,36 +147,16 @@ def alarm_ahead_of_a_texted_time(scene: Scene) -> Wish:
     one, time = scene.pick(speakers_of_a_time(scene))
     ahead, label = scene.pick((10, 15, 20, 30, 45)), scene.pick(REMINDERS)
     minute = at({"time": time}) - ahead
-    if minute < 0:
-        raise Unavailable("it would ring the day before")
+    if minute < 0 or _DAY.search(last_from(scene, one)["message"]):
+        raise Unavailable("a one-time alarm would ring on another day")
     return Wish(
         scene.say(
-            f'In the last text to me {one.my} named a time. Set an alarm {ahead} minutes before it, without repeat, labeled "{label}".',
-            f"I must not miss what {one.my} texted me about last. Please set a one-time alarm for {ahead} minutes before the time in "
-            f'that message and call it "{label}".',
+            f"{one.my.capitalize()} mentioned a time in the last text to me. Set a one-time alarm for {ahead} minutes before "
+            f'it, labeled "{label}".',
+            f"I must not miss what {one.my} texted me about last. Please set a one-time alarm for {ahead} minutes before the "
+            f'time in that text and label it "{label}".',
         ),
         [*chat(scene, one), call("phone.create_alarm", time=of_minute(minute), label=label), done()],
-    )
-
-
-@goal(CONTACT, TEXTS, "phone.show_alarms", "phone.update_alarm")
-def reuse_an_alarm_for_an_appointment(scene: Scene) -> Wish:
-    (one, time), row = scene.pick(speakers_of_a_time(scene)), scene.pick(named(scene))
-    if row["time"] == time:
-        raise Unavailable("it rings then")
-    return Wish(
-        scene.say(
-            f'I have no need for the alarm "{row["label"]}" any more. Reuse it for the appointment in the last text from {one.my}: '
-            'change its time to the one in the text and its label to "Appointment", and leave the rest.',
-            f'{one.my.capitalize()} named a time in the last text to me. Let my alarm "{row["label"]}" ring then instead, and rename it to '
-            '"Appointment"; everything else about it stays.',
-        ),
-        [
-            *chat(scene, one),
-            *every_alarm(scene),
-            call("phone.update_alarm", alarm_id=row["alarm_id"], time=time, label="Appointment"),
-            done(),
-        ],
     )
 
 
@@ -224,12 +167,12 @@ def text_those_who_have_been_silent(scene: Scene) -> Wish:
     silent = [row for row in contacts(scene) if row["phone_number"] not in heard]
     if not rows or not 0 < len(silent) <= 4:
         raise Unavailable("everybody has written, or hardly anybody")
-    words = scene.pick(("How are you these days?", "It has been a while. Shall we meet soon?", "I hope that you are well!"))
+    words = scene.pick(("How are you these days?", "It has been a while. Shall we meet soon?", "I hope you are doing well!"))
     count = len(scene.data.rows(CONTACT))
     return Wish(
         scene.say(
-            f'Some of my contacts have never sent me a text. Text each of them "{words}"',
-            f'Send the text "{words}" to everyone in my contacts from whom I have not received a single text message so far.',
+            f'Some of my phone contacts have never sent me a text. Text each of them: "{words}"',
+            f'Send the text "{words}" to everyone in my phone contacts who has never sent me a text message.',
         ),
         [
             *pages(CONTACT, count),

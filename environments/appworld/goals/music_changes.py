@@ -9,26 +9,20 @@ from .scene import Scene, Unavailable, Wish, call, done
 from .snapshot import Row
 
 _PLAYLISTS, _LIBRARY, _SONG = "spotify.show_playlist_library", "spotify.show_song_library", "spotify.show_song"
-_PROPERTIES = (
-    ("longest", "duration", True),
-    ("shortest", "duration", False),
-    ("most played", "play_count", True),
-    ("newest", "release_date", True),
-    ("oldest", "release_date", False),
-)
 TITLES = ("Golden Hour", "Long Way Home", "Slow Sunday", "Open Windows", "Night Shift", "First Coffee", "Paper Boats")
 """Names for new playlists."""
 
 
 @goal(_PLAYLISTS, _SONG, "spotify.like_song")
 def like_the_extreme_of_a_playlist(scene: Scene) -> Wish:
-    playlist, (word, field, largest) = scene.pick(music.playlists(scene, 2)), scene.pick(_PROPERTIES)
+    playlist, (word, field, largest) = scene.pick(music.playlists(scene, 2)), scene.pick(music.EXTREMES)
     songs, title = music.songs_on(scene, playlist), playlist["title"]
     song = music.only(songs, lambda one: one[field], largest)
     _not_yet(scene, "spotify.show_liked_songs", [song])
+    best = word.format(f"on my Spotify playlist {title}")
     query = scene.say(
-        f"Give a like to the {word} song on my Spotify playlist {title}, that one always gets me.",
-        f"Please like the {word} song of my {title} playlist on Spotify for me.",
+        f"Please like {best}. That one always gets me.",
+        f"Find {best} and give it a like.",
     )
     return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), call("spotify.like_song", song_id=song["song_id"]), done()])
 
@@ -40,10 +34,9 @@ def like_an_artists_songs_on_a_playlist(scene: Scene) -> Wish:
     artist = scene.pick(music.artists(songs))
     liked = music.by(songs, artist)
     _not_yet(scene, "spotify.show_liked_songs", liked)
-    what = "everything" if len(liked) > 1 else "what there is"
     query = scene.say(
-        f"I have come to love {artist}. Please like {what} by them on my Spotify playlist {title}.",
-        f"On Spotify, like all that {artist} has on my playlist {title}, and nothing by the others.",
+        f"I have come to love {artist}. Please like every song by {artist} on my Spotify playlist {title}.",
+        f"Like all the songs by {artist} on my {title} playlist on Spotify, but none of the others on it.",
     )
     likes = [call("spotify.like_song", song_id=song["song_id"]) for song in liked]
     return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), *likes, done()])
@@ -56,8 +49,8 @@ def shorten_a_playlist(scene: Scene) -> Wish:
     at, words = music.limit(scene, songs)
     gone = [song for song in songs if song["duration"] > at]
     query = scene.say(
-        f"Please take every song that is longer than {words} off my Spotify playlist {title}, I keep skipping them anyway.",
-        f"My {title} playlist on Spotify drags. Throw out all songs on it that run over {words}.",
+        f"Please remove every song longer than {words} from my Spotify playlist {title}, I keep skipping those anyway.",
+        f"My {title} playlist on Spotify drags. Take off all the songs on it that are longer than {words}.",
     )
     return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), *_removals(playlist, gone), done()])
 
@@ -68,7 +61,7 @@ def ban_an_artist_from_a_playlist(scene: Scene) -> Wish:
     songs, title = music.songs_on(scene, playlist), playlist["title"]
     artist = scene.pick(one for one in music.artists(songs) if len(music.by(songs, one)) < len(songs))
     query = scene.say(
-        f"I cannot hear {artist} any more. Remove them from my Spotify playlist {title}, please.",
+        f"I am tired of {artist}. Please remove all songs by that artist from my Spotify playlist {title}.",
         f"Take everything by {artist} off my {title} playlist on Spotify and keep the rest.",
     )
     return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), *_removals(playlist, music.by(songs, artist)), done()])
@@ -80,8 +73,8 @@ def keep_only_library_songs_on_a_playlist(scene: Scene) -> Wish:
     playlist = scene.pick(row for row in music.playlists(scene, 2) if set(row["song_ids"]) & owned and set(row["song_ids"]) - owned)
     gone = [song for song in music.songs_on(scene, playlist) if song["song_id"] not in owned]
     query = scene.say(
-        f"Clean up my Spotify playlist {playlist['title']}: whatever on it is not in my song library should come off.",
-        f"My {playlist['title']} playlist on Spotify should only hold songs from my song library. Remove the others from it.",
+        f"Clean up my Spotify playlist {playlist['title']}: remove every song from it that is not in my song library.",
+        f"My {playlist['title']} playlist on Spotify should only have songs from my song library. Remove the others from it.",
     )
     return Wish(query, [*music.find_playlists(scene), *music.find_library(scene), *_removals(playlist, gone), done()])
 
@@ -92,8 +85,8 @@ def save_a_playlist_to_the_library(scene: Scene) -> Wish:
     playlist = scene.pick(row for row in music.playlists(scene, 2) if set(row["song_ids"]) - owned)
     missing = [number for number in playlist["song_ids"] if number not in owned]
     query = scene.say(
-        f"Add the songs of my Spotify playlist {playlist['title']} that I have not saved yet to my song library.",
-        f"I want all of my {playlist['title']} playlist in my Spotify song library. Some of it is there already, please add the rest.",
+        f"Some songs on my Spotify playlist {playlist['title']} are not in my song library yet. Add them to the library.",
+        f"I want everything on my {playlist['title']} playlist in my Spotify song library too. Add the songs that are not there yet.",
     )
     adds = [call("spotify.add_song_to_library", song_id=number) for number in missing]
     return Wish(query, [*music.find_playlists(scene), *music.find_library(scene), *adds, done()])
@@ -109,8 +102,8 @@ def extend_a_playlist_by_an_artist(scene: Scene) -> Wish:
     title, again = playlist["title"], len(fresh[artist]) < len(music.by(songs, artist))
     skip = " (skip what is on it already)" if again else ""
     query = scene.say(
-        f"Put all the songs by {artist} from my Spotify song library on my playlist {title}{skip}.",
-        f"My {title} playlist on Spotify needs more {artist}: add every song of theirs that I have in my song library{skip}.",
+        f"On Spotify, add all the songs by {artist} in my song library to my playlist {title}{skip}.",
+        f"My {title} playlist on Spotify needs more songs by {artist}. Add every one that I have in my song library{skip}.",
     )
     return Wish(query, [*music.find_library(scene), *music.find_playlists(scene), *_additions(playlist, fresh[artist]), done()])
 
@@ -143,20 +136,21 @@ def move_a_song_between_playlists(scene: Scene) -> Wish:
     one, other = scene.some(music.playlists(scene, 2), 2, 2)
     if scene.rng.random() < 0.5:
         one, other = other, one
-    songs, (word, field, largest) = music.songs_on(scene, one), scene.pick(_PROPERTIES)
+    songs, (word, field, largest) = music.songs_on(scene, one), scene.pick(music.EXTREMES)
     song = music.only(songs, lambda row: row[field], largest)
     if song["song_id"] in other["song_ids"]:
         raise Unavailable("it is on both")
+    best, there = word.format(f"on my Spotify playlist {one['title']}"), word.format(f"on my playlist {one['title']}")
     query = scene.say(
-        f"The {word} song on my Spotify playlist {one['title']} belongs on {other['title']}. Please move it over.",
-        f"Move the {word} song from my playlist {one['title']} to my playlist {other['title']} on Spotify.",
+        f"Move {best} over to my playlist {other['title']}.",
+        f"I put a song on the wrong playlist on Spotify: {there} belongs on {other['title']}. Please move it over.",
     )
     return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), *_removals(one, [song]), *_additions(other, [song]), done()])
 
 
 @goal(_PLAYLISTS, _SONG, "spotify.create_playlist", "spotify.add_song_to_playlist")
 def playlist_of_the_best(scene: Scene) -> Wish:
-    rows, (word, field, largest) = music.playlists(scene, 2), scene.pick(_PROPERTIES)
+    rows, (word, field, largest) = music.playlists(scene, 2), scene.pick(music.EXTREMES)
     if not 2 <= len(rows) <= 4 or len(rows) != len(scene.data.rows(_PLAYLISTS)):
         raise Unavailable("there are too few or too many playlists")
     songs = [music.songs_on(scene, row) for row in rows]
@@ -164,9 +158,10 @@ def playlist_of_the_best(scene: Scene) -> Wish:
     title = scene.pick(title for title in TITLES if title not in {row["title"] for row in rows})
     if len({song["song_id"] for song in best}) < len(best):
         raise Unavailable("one song is on two playlists")
+    best_of = word.format("on it")
     query = scene.say(
-        f"Make me a new Spotify playlist {title} with the {word} song of each of my playlists.",
-        f"I want a small best-of on Spotify: create a playlist called {title} and put the {word} song from every playlist of mine on it.",
+        f"For each of my Spotify playlists, find {best_of}. Put those songs on a new playlist called {title}.",
+        f"I want a new mix on Spotify. Create a playlist called {title} and, from each of my other playlists, add {best_of}.",
     )
     created = {"playlist_id": _next_playlist(scene)}
     looked = [action for each in songs for action in music.look_at(each)]
@@ -186,8 +181,8 @@ def playlist_of_a_genre(scene: Scene) -> Wish:
     created = {"playlist_id": _next_playlist(scene)}
     chosen = [song for song in songs if song["genre"] == genre]
     query = scene.say(
-        f"Go through all my Spotify playlists and collect the {genre} songs in a new one called {title}.",
-        f"I would like to have the {genre} from all of my Spotify playlists in one place: a new playlist named {title}.",
+        f"Go through all my Spotify playlists and collect the {genre} songs in a new playlist called {title}.",
+        f"I would like to have all the {genre} from my Spotify playlists in one place. Put those songs on a new playlist called {title}.",
     )
     made = call("spotify.create_playlist", title=title)
     return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), made, *_additions(created, chosen), done()])
@@ -201,8 +196,8 @@ def rename_the_playlist_with_a_song(scene: Scene) -> Wish:
         raise Unavailable("the song is on several playlists")
     title = scene.pick(TITLES)
     query = scene.say(
-        f'I want another name for my Spotify playlist that has "{song["title"]}" on it: call it {title}.',
-        f'Please rename the playlist with "{song["title"]}" in my Spotify account to {title}.',
+        f'I want to rename the Spotify playlist of mine that has "{song["title"]}" on it. Call it {title}.',
+        f'Please change the name of my Spotify playlist with the song "{song["title"]}" on it to {title}.',
     )
     renamed = call("spotify.update_playlist", playlist_id=playlist["playlist_id"], title=title)
     return Wish(query, [music.find_song(song), *music.find_playlists(scene), renamed, done()])
@@ -219,7 +214,7 @@ def publish_a_playlist(scene: Scene) -> Wish:
     which = "most" if most else "fewest"
     query = scene.say(
         f"Make my Spotify playlist with the {which} songs public, I want to share it with friends.",
-        f"I would like others to be able to see the Spotify playlist of mine that has the {which} songs on it. Make it public, please.",
+        f"I would like others to see my Spotify playlist with the {which} songs. Make it public, please.",
     )
     return Wish(
         query, [*music.find_playlists(scene), call("spotify.update_playlist", playlist_id=row["playlist_id"], is_public=True), done()]
@@ -236,9 +231,7 @@ def delete_the_playlist_with_an_artist(scene: Scene) -> Wish:
     gone = next(row for row, each in zip(rows, songs, strict=True) if music.by(each, artist))
     query = scene.say(
         f"Only one of my Spotify playlists has music by {artist} on it. Delete that playlist, I never listen to it.",
-        f"Please delete the Spotify playlist of mine with {artist} on it. The one without them can stay."
-        if len(rows) == 2
-        else f"Please delete the one Spotify playlist of mine that has {artist} on it.",
+        f"I no longer listen to {artist}. Please delete my one Spotify playlist that has songs by that artist.",
     )
     looked = [action for each in songs for action in music.look_at(each)]
     return Wish(query, [*music.find_playlists(scene), *looked, call("spotify.delete_playlist", playlist_id=gone["playlist_id"]), done()])
@@ -254,7 +247,7 @@ def follow_the_artists_of_a_playlist(scene: Scene) -> Wish:
         raise Unavailable("some are followed already")
     query = scene.say(
         f"Follow every artist on my Spotify playlist {playlist['title']} so that I hear about their new music.",
-        f"I want to follow all the artists whose songs are on my {playlist['title']} playlist on Spotify.",
+        f"I want to follow all the artists who have a song on my {playlist['title']} playlist on Spotify.",
     )
     follows = [call("spotify.follow_artist", artist_id=one) for one in found]
     return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), *follows, done()])
@@ -266,7 +259,7 @@ def follow_the_current_artist(scene: Scene) -> Wish:
     if len(song["artists"]) != 1 or any(row["artist_id"] == song["artists"][0]["id"] for row in _followed(scene)):
         raise Unavailable("the artist is followed already")
     query = scene.say(
-        "I like the song that is up in my Spotify player right now. Follow whoever made it.",
+        "I like the song that is on in my Spotify player right now. Follow the artist who made it.",
         "Follow the artist of the current song in my Spotify player, please.",
     )
     return Wish(query, [call("spotify.show_current_song"), call("spotify.follow_artist", artist_id=song["artists"][0]["id"]), done()])
@@ -275,14 +268,15 @@ def follow_the_current_artist(scene: Scene) -> Wish:
 @goal("spotify.show_current_song", "spotify.search_songs", "spotify.add_to_queue")
 def queue_more_of_the_current_artist(scene: Scene) -> Wish:
     song, queue = scene.data.one("spotify.show_current_song"), scene.data.rows("spotify.show_song_queue")
-    word, field, largest = scene.pick(_PROPERTIES[2:])
+    word, field, largest = scene.pick(music.EXTREMES[2:])
     songs, looked = music.works(scene, song["artists"][0]["name"])
     chosen = music.only(songs, lambda one: one[field], largest)
     if len(song["artists"]) != 1 or any(chosen["song_id"] == one["song_id"] for one in queue):
         raise Unavailable("it is in the queue already")
+    best = word.format("by that artist")
     query = scene.say(
-        f"Whoever made the current song in my Spotify player is great. Add the {word} song by that artist to the end of my queue.",
-        f"I want to hear more of this artist: queue up the {word} song by the artist of the current song in my Spotify player.",
+        f"I like the artist of the current song in my Spotify player. Add {best} to the end of my queue.",
+        f"Check who made the current song in my Spotify player, and queue up {best}.",
     )
     search = looked[1:]
     return Wish(query, [call("spotify.show_current_song"), *search, call("spotify.add_to_queue", song_id=chosen["song_id"]), done()])
@@ -295,8 +289,8 @@ def drop_old_songs_from_the_library(scene: Scene) -> Wish:
     year = scene.pick(years[1:4])
     gone = [song for song in songs if int(music.released(song)[:4]) < year]
     query = scene.say(
-        f"Remove everything released before {year} from my Spotify song library, I only want newer music there.",
-        f"My Spotify song library needs a refresh. Throw out all songs that came out before {year}.",
+        f"Remove every song released before {year} from my Spotify song library. I only want newer music there.",
+        f"My Spotify song library needs a refresh. Take out all the songs that came out before {year}.",
     )
     removals = [call("spotify.remove_song_from_library", song_id=song["song_id"]) for song in gone]
     return Wish(query, [*music.find_library(scene), *music.look_at(songs), *removals, done()])
@@ -308,7 +302,7 @@ def drop_an_artist_from_the_library(scene: Scene) -> Wish:
     artist = scene.pick(music.artists(songs))
     removals = [call("spotify.remove_song_from_library", song_id=song["song_id"]) for song in music.by(songs, artist)]
     query = scene.say(
-        f"I have outgrown {artist}. Please remove their music from my Spotify song library.",
+        f"I have outgrown {artist}. Please remove all songs by that artist from my Spotify song library.",
         f"Take everything by {artist} out of my song library on Spotify.",
     )
     return Wish(query, [*music.find_library(scene), *removals, done()])
@@ -323,8 +317,8 @@ def complete_an_artist_in_the_library(scene: Scene) -> Wish:
     if not 1 <= len(missing) <= 6:
         raise Unavailable("nothing is missing, or too much")
     query = scene.say(
-        f"Complete my {artist} collection: add all their songs on Spotify that are not yet in my song library to it.",
-        f"I want everything by {artist} in my Spotify song library. Add whatever I do not have there yet.",
+        f"I collect songs by {artist}. Add every one on Spotify that is not in my song library yet.",
+        f"I want every song by {artist} in my Spotify song library. Add the ones that are missing there.",
     )
     adds = [call("spotify.add_song_to_library", song_id=song["song_id"]) for song in missing]
     return Wish(query, [*looked, *music.find_library(scene), *adds, done()])
@@ -337,8 +331,8 @@ def download_short_songs(scene: Scene) -> Wish:
     chosen = [song for song in songs if song["duration"] < at]
     _not_yet(scene, "spotify.show_downloaded_songs", chosen)
     query = scene.say(
-        f"I am short of space before the flight. Download only those songs of my Spotify song library that are shorter than {words}.",
-        f"Download every song in my Spotify song library that lasts less than {words}, I will be offline tomorrow.",
+        f"I am short of space before my flight. Download only the songs in my Spotify song library that are shorter than {words}.",
+        f"Download every song in my Spotify song library that is shorter than {words}, I will be offline tomorrow.",
     )
     downloads = [call("spotify.download_song", song_id=song["song_id"]) for song in chosen]
     return Wish(query, [*music.find_library(scene), *downloads, done()])
@@ -350,8 +344,8 @@ def download_a_playlist(scene: Scene) -> Wish:
     songs = music.songs_on(scene, playlist)
     _not_yet(scene, "spotify.show_downloaded_songs", songs)
     query = scene.say(
-        f"I will have no reception on the train. Download all the songs of my Spotify playlist {playlist['title']}.",
-        f"Please download my whole {playlist['title']} playlist on Spotify, song by song, for the weekend cabin.",
+        f"I will have no reception on the train. Download all the songs on my Spotify playlist {playlist['title']}.",
+        f"Please download every song on my {playlist['title']} playlist on Spotify. There is no internet at the cabin this weekend.",
     )
     downloads = [call("spotify.download_song", song_id=song["song_id"]) for song in songs]
     return Wish(query, [*music.find_playlists(scene), *downloads, done()])
@@ -360,12 +354,13 @@ def download_a_playlist(scene: Scene) -> Wish:
 @goal("spotify.search_artists", "spotify.search_songs", "spotify.play_music")
 def play_an_artists_song(scene: Scene) -> Wish:
     artist = scene.pick(row["name"] for row in scene.data.rows("spotify.search_artists"))
-    word, field, largest = scene.pick(_PROPERTIES)
+    word, field, largest = scene.pick(music.EXTREMES)
     songs, looked = music.works(scene, artist)
     song = music.only(songs, lambda one: one[field], largest)
+    best = word.format(f"by {artist}")
     query = scene.say(
-        f"Play {artist}'s {word} song on Spotify, please.",
-        f"I am in the mood for {artist}. Start their {word} song on Spotify.",
+        f"Play {best} on Spotify, please.",
+        f"I am in the mood for {artist}. On Spotify, play {best}.",
     )
     return Wish(query, [*looked, call("spotify.play_music", song_id=song["song_id"]), done()])
 
@@ -380,7 +375,7 @@ def play_a_playlist_quieter(scene: Scene) -> Wish:
     by = "one level" if steps == 1 else f"{number(steps)} levels"
     query = scene.say(
         f"Start my {playlist['title']} playlist on Spotify and turn the volume {'up' if up else 'down'} by {by} from where it is now.",
-        f"Play my playlist {playlist['title']} on Spotify, {by} {'louder' if up else 'quieter'} than the volume is set at the moment.",
+        f"Play my playlist {playlist['title']} on Spotify, {by} {'louder' if up else 'quieter'} than the current volume.",
     )
     return Wish(
         query,
@@ -398,13 +393,13 @@ def play_a_playlist_quieter(scene: Scene) -> Wish:
 def rate_a_song_of_the_library(scene: Scene) -> Wish:
     songs = music.library(scene)
     artist = scene.pick(one for one in music.artists(songs) if len(music.by(songs, one)) > 1)
-    word, field, largest = scene.pick(_PROPERTIES[:2])
+    word, field, largest = scene.pick((("longest", "duration", True), ("shortest", "duration", False)))
     song, stars = music.only(music.by(songs, artist), lambda one: one[field], largest), scene.rng.randint(3, 5)
     if any(answer["reviewed"] for given, answer in scene.data.found["spotify.show_song_privates"] if given["song_id"] == song["song_id"]):
         raise Unavailable("it is reviewed already")
     query = scene.say(
         f"Give the {word} song by {artist} in my Spotify song library {number(stars)} stars. No text needed, just the rating.",
-        f"Rate the {word} song by {artist} in my Spotify library with {number(stars)} stars, without a comment.",
+        f"Rate the {word} song by {artist} in my Spotify song library {number(stars)} stars, without a comment.",
     )
     return Wish(query, [*music.find_library(scene), call("spotify.review_song", song_id=song["song_id"], rating=stars), done()])
 
@@ -414,11 +409,11 @@ def queue_an_artist_of_the_library(scene: Scene) -> Wish:
     queued = {song["song_id"] for song in scene.data.rows("spotify.show_song_queue")}
     songs = music.library(scene)
     artist = scene.pick(one for one in music.artists(songs) if not {song["song_id"] for song in music.by(songs, one)} & queued)
-    word, field, largest = scene.pick(_PROPERTIES[:2])
+    word, field, largest = scene.pick((("longest", "duration", True), ("shortest", "duration", False)))
     song = music.only(music.by(songs, artist), lambda one: one[field], largest)
     query = scene.say(
-        f"Queue the {word} song by {artist} that is in my Spotify song library.",
-        f"Add one more song to my Spotify queue: the {word} one by {artist} from my song library.",
+        f"Add the {word} song by {artist} in my Spotify song library to my queue.",
+        f"I want to hear some {artist}. Queue the {word} song by that artist from my Spotify song library.",
     )
     return Wish(query, [*music.find_library(scene), call("spotify.add_to_queue", song_id=song["song_id"]), done()])
 
@@ -429,11 +424,13 @@ def remove_from_the_queue(scene: Scene) -> Wish:
     if len(queue) < 2 or len({song["song_id"] for song in queue}) < len(queue):
         raise Unavailable("there is hardly a queue")
     longest = scene.pick([True, False])
-    song = music.only([one for one in queue if not one["is_playing"]], lambda one: one["duration"], longest)
+    song = music.only(queue, lambda one: one["duration"], longest)
+    if song["is_playing"]:
+        raise Unavailable("it is playing")
     word = "longest" if longest else "shortest"
     query = scene.say(
         f"Take the {word} song out of my Spotify queue.",
-        f"I do not feel like the {word} song in my Spotify queue today. Remove it from there.",
+        f"I am not in the mood for the {word} song in my Spotify queue. Remove it from the queue.",
     )
     return Wish(query, [call("spotify.show_song_queue"), call("spotify.remove_song_from_queue", position=song["position"]), done()])
 

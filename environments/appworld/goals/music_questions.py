@@ -4,7 +4,6 @@ from collections import Counter
 
 from . import listening as music
 from .registry import goal
-from .saying import number
 from .scene import Scene, Unavailable, Wish, call, done
 
 _PLAYLISTS, _LIBRARY, _SONG = "spotify.show_playlist_library", "spotify.show_song_library", "spotify.show_song"
@@ -16,7 +15,7 @@ def length_of_a_playlist(scene: Scene) -> Wish:
     songs, title = music.songs_on(scene, playlist), playlist["title"]
     query = scene.say(
         f"I want to time my warm-up to my Spotify playlist {title}. How long is it in total, in seconds?",
-        f"How many seconds of music does my {title} playlist on Spotify hold altogether?",
+        f"How many seconds of music are on my {title} playlist on Spotify altogether?",
         f"What is the total running time of my Spotify playlist {title}? Please give it in seconds, I have to enter it into a timer.",
     )
     return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), done(sum(song["duration"] for song in songs))])
@@ -30,8 +29,8 @@ def age_of_songs_on_a_playlist(scene: Scene) -> Wish:
     query = scene.say(
         f"Which song on my Spotify playlist {title} came out most recently? Just the title, please."
         if newest
-        else f"Which song on my Spotify playlist {title} is the oldest, going by its release date? Just the title, please.",
-        f"I am curious about my {title} playlist on Spotify: what is the title of the {'newest' if newest else 'oldest'} release on it?",
+        else f"Which song on my Spotify playlist {title} was released first? Just the title, please.",
+        f"Which song on my {title} playlist on Spotify has the {'latest' if newest else 'earliest'} release date? Just the title.",
     )
     return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), done(found["title"])])
 
@@ -42,8 +41,8 @@ def songs_over_a_length(scene: Scene) -> Wish:
     songs, title = music.songs_on(scene, playlist), playlist["title"]
     at, words = music.limit(scene, songs)
     query = scene.say(
-        f"How many of the songs on my Spotify playlist {title} run longer than {words}?",
-        f"I only have patience for short songs lately. How many tracks on my {title} playlist on Spotify are longer than {words}?",
+        f"How many songs on my Spotify playlist {title} are longer than {words}?",
+        f"I only have patience for short songs lately. How many songs on my {title} playlist on Spotify are longer than {words}?",
     )
     return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), done(sum(song["duration"] > at for song in songs))])
 
@@ -53,8 +52,8 @@ def artists_on_a_playlist(scene: Scene) -> Wish:
     playlist = scene.pick(music.playlists(scene, 2))
     songs, title = music.songs_on(scene, playlist), playlist["title"]
     query = scene.say(
-        f"How many different artists are there on my Spotify playlist {title}?",
-        f"Is my {title} playlist on Spotify as varied as I think? Tell me how many different artists are on it.",
+        f"How many different artists are on my Spotify playlist {title}?",
+        f"I want more variety on my {title} playlist on Spotify. How many different artists are on it now?",
     )
     return Wish(query, [*music.find_playlists(scene), *music.look_at(songs), done(len(music.artists(songs)))])
 
@@ -67,7 +66,7 @@ def songs_of_an_artist_on_a_playlist(scene: Scene) -> Wish:
     count = len(music.by(songs, artist))
     query = scene.say(
         f"How many songs by {artist} do I have on my Spotify playlist {title}?",
-        f"I think there is too much {artist} on my {title} playlist on Spotify. How many of the songs are theirs?"
+        f"I think there are too many songs by {artist} on my {title} playlist on Spotify. How many are there?"
         if count > 1
         else f"How many of the songs on my {title} playlist on Spotify are by {artist}?",
     )
@@ -75,18 +74,20 @@ def songs_of_an_artist_on_a_playlist(scene: Scene) -> Wish:
 
 
 @goal(_PLAYLISTS, _SONG)
-def longer_of_two_playlists(scene: Scene) -> Wish:
-    one, other = scene.some(music.playlists(scene, 2), 2, 2)
-    songs = [music.songs_on(scene, playlist) for playlist in (one, other)]
+def longest_playlist(scene: Scene) -> Wish:
+    rows = music.playlists(scene)
+    songs = [music.songs_on(scene, row) for row in rows]
+    if not 2 <= len(rows) == len(scene.data.rows(_PLAYLISTS)) or sum(len(each) for each in songs) > 24:
+        raise Unavailable("there are too few or too many playlists")
     lengths = [sum(song["duration"] for song in each) for each in songs]
-    if lengths[0] == lengths[1] or len(songs[0]) + len(songs[1]) > 24:
-        raise Unavailable("neither playlist is longer")
+    if lengths.count(max(lengths)) > 1:
+        raise Unavailable("no playlist is the longest")
     query = scene.say(
-        f"I need the playlist that plays longer for a drive: {one['title']} or {other['title']} on Spotify? Answer with its title.",
-        f"Which of my two Spotify playlists has the longer total playing time, {other['title']} or {one['title']}?",
+        "I need music for a long drive. Which of my Spotify playlists has the longest total playing time? Just the title, please.",
+        "What is the title of my Spotify playlist with the longest running time, all its songs added up?",
     )
-    longer = one if lengths[0] > lengths[1] else other
-    return Wish(query, [*music.find_playlists(scene), *(a for each in songs for a in music.look_at(each)), done(longer["title"])])
+    longest = rows[lengths.index(max(lengths))]
+    return Wish(query, [*music.find_playlists(scene), *(a for each in songs for a in music.look_at(each)), done(longest["title"])])
 
 
 @goal(_PLAYLISTS, "spotify.search_songs")
@@ -96,8 +97,8 @@ def playlist_with_a_song(scene: Scene) -> Wish:
     if sum(song["song_id"] in row["song_ids"] for row in scene.data.rows(_PLAYLISTS)) != 1:
         raise Unavailable("the song is on several playlists")
     query = scene.say(
-        f'Which of my Spotify playlists did I put "{song["title"]}" on?',
-        f'I know that "{song["title"]}" is on one of my Spotify playlists. What is that playlist called?',
+        f'Which of my Spotify playlists is "{song["title"]}" on? Just the title of the playlist.',
+        f'I am looking for "{song["title"]}", which is on one of my Spotify playlists. What is that playlist called?',
     )
     return Wish(query, [music.find_song(song), *music.find_playlists(scene), done(playlist["title"])])
 
@@ -108,7 +109,7 @@ def playlist_songs_outside_the_library(scene: Scene) -> Wish:
     playlist = scene.pick(row for row in music.playlists(scene, 2) if set(row["song_ids"]) & owned and set(row["song_ids"]) - owned)
     query = scene.say(
         f"How many songs on my Spotify playlist {playlist['title']} are not in my song library yet?",
-        f"I never saved all of my {playlist['title']} playlist to my Spotify song library. How many of its songs are missing there?",
+        f"I never saved everything on my {playlist['title']} playlist to my Spotify song library. How many of its songs are missing there?",
     )
     return Wish(query, [*music.find_playlists(scene), *music.find_library(scene), done(len(set(playlist["song_ids"]) - owned))])
 
@@ -120,8 +121,8 @@ def favourite_artist_of_the_library(scene: Scene) -> Wish:
     if len(ranked) < 2 or ranked[0][1] == ranked[1][1]:
         raise Unavailable("no artist stands out")
     query = scene.say(
-        "Which artist has the most songs in my Spotify song library?",
-        "I want to see my favorite band live. Going by the number of songs in my Spotify song library, whom do I own the most music of?",
+        "Which artist has the most songs in my Spotify song library? Just the name, please.",
+        "I want to see my favorite artist live. Who has the most songs in my Spotify song library? Just the name.",
     )
     return Wish(query, [*music.find_library(scene), done(ranked[0][0])])
 
@@ -132,8 +133,8 @@ def length_of_songs_in_the_library(scene: Scene) -> Wish:
     found = music.only(songs, lambda song: song["duration"], longest)
     word = "longest" if longest else "shortest"
     query = scene.say(
-        f"What is the {word} song in my whole Spotify song library called?",
-        f"I am looking for the {word} track among the songs that I have saved to my Spotify library. What is its title?",
+        f"What is the title of the {word} song in my Spotify song library?",
+        f"Which song in my Spotify song library is the {word}? Just the title, please.",
     )
     return Wish(query, [*music.find_library(scene), done(found["title"])])
 
@@ -142,8 +143,8 @@ def length_of_songs_in_the_library(scene: Scene) -> Wish:
 def average_song_in_the_library(scene: Scene) -> Wish:
     songs = music.library(scene)
     query = scene.say(
-        "How long is a song in my Spotify library on average? In seconds, rounded to the nearest whole number.",
-        "What is the average length of the songs in my Spotify song library, to the nearest second?",
+        "How long is a song in my Spotify song library on average? Give me the seconds, rounded to a whole number.",
+        "What is the average length of the songs in my Spotify song library, in seconds and rounded to a whole number?",
     )
     mean = sum(song["duration"] for song in songs) / len(songs)
     if mean % 1 == 0.5:
@@ -157,10 +158,10 @@ def genre_of_the_library(scene: Scene) -> Wish:
     ranked = Counter(song["genre"] for song in songs).most_common()
     genre, count = scene.pick(ranked)
     query = scene.say(
-        f"How many songs in my Spotify song library are {genre}?",
-        f"I have been collecting {genre} for a while. How many songs of that genre are in my Spotify library by now?"
+        f"How many {genre} songs are in my Spotify song library?",
+        f"I have been collecting {genre} for a while. How many {genre} songs are in my Spotify song library by now?"
         if count > 1
-        else f"How much {genre} is in my Spotify song library? Tell me the number of songs.",
+        else f"I want to get into {genre}. How many {genre} songs are already in my Spotify song library?",
     )
     return Wish(query, [*music.find_library(scene), *music.look_at(songs), done(count)])
 
@@ -173,8 +174,8 @@ def library_songs_since_a_year(scene: Scene) -> Wish:
     count = sum((int(music.released(song)[:4]) < year) == before for song in songs)
     when = f"before {year}" if before else f"in {year} or later"
     query = scene.say(
-        f"How many of the songs in my Spotify song library were released {when}?",
-        f"Count the songs in my Spotify song library that came out {when}, I wonder how {'old' if before else 'new'} my taste is.",
+        f"How many songs in my Spotify song library were released {when}?",
+        f"I wonder how {'old' if before else 'new'} my taste in music is. How many songs in my Spotify song library came out {when}?",
     )
     return Wish(query, [*music.find_library(scene), *music.look_at(songs), done(count)])
 
@@ -185,8 +186,8 @@ def biggest_song_of_an_artist(scene: Scene) -> Wish:
     songs, looked = music.works(scene, artist)
     found = music.only(songs, lambda song: song["play_count"])
     query = scene.say(
-        f"A friend raves about {artist}. Which of their songs has been played the most on Spotify?",
-        f"What is the title of {artist}'s most played song on Spotify? I want to start with their biggest hit.",
+        f"A friend raves about {artist}. Which song by that artist has the most plays on Spotify? Just the title.",
+        f"I want to start with {artist}'s biggest hit. Which song by that artist has been played the most on Spotify? Just the title.",
     )
     return Wish(query, [*looked, done(found["title"])])
 
@@ -197,8 +198,8 @@ def year_of_an_artists_release(scene: Scene) -> Wish:
     songs, looked = music.works(scene, artist)
     found = music.only(songs, music.released, latest)
     query = scene.say(
-        f"In which year did {artist} release their {'latest' if latest else 'first'} song, as far as Spotify has them?",
-        f"How {'recent is the newest' if latest else 'old is the oldest'} song by {artist} on Spotify? Tell me the year it came out.",
+        f"Going by Spotify, in which year did the {'latest' if latest else 'first'} song by {artist} come out?",
+        f"In which year was the {'most recent' if latest else 'earliest'} song by {artist} on Spotify released?",
     )
     return Wish(query, [*looked, done(int(music.released(found)[:4]))])
 
@@ -212,8 +213,8 @@ def missing_songs_of_an_artist(scene: Scene) -> Wish:
     if not missing:
         raise Unavailable("the collection is complete")
     query = scene.say(
-        f"How many songs by {artist} on Spotify are still missing from my song library?",
-        f"I am trying to collect everything by {artist}. How many of their songs on Spotify have I not saved to my library yet?",
+        f"How many songs by {artist} on Spotify are not in my song library yet?",
+        f"I am trying to collect every song by {artist} on Spotify. How many of them are still missing from my song library?",
     )
     return Wish(query, [*looked, *music.find_library(scene), done(len(missing))])
 
@@ -224,34 +225,7 @@ def length_of_the_queue(scene: Scene) -> Wish:
     if len(queue) < 2:
         raise Unavailable("there is hardly a queue")
     query = scene.say(
-        "How many seconds of music are lined up in my Spotify queue, counting every song in full?",
-        "If my Spotify queue played from its first to its last song, how many seconds would that take?",
+        "I am timing a workout to my Spotify queue. How many seconds do all the songs in it take in total?",
+        "How many seconds would it take to play all the songs in my Spotify queue once, from the first to the last?",
     )
     return Wish(query, [call("spotify.show_song_queue"), done(sum(song["duration"] for song in queue))])
-
-
-@goal("spotify.show_song_queue", "spotify.show_song_library")
-def queued_artists(scene: Scene) -> Wish:
-    queue, songs = scene.data.rows("spotify.show_song_queue"), music.library(scene)
-    names = [artist["name"] for artist in queue[-1]["artists"]] if len(queue) > 1 else []
-    if len(names) != 1:
-        raise Unavailable("the last song of the queue has no one artist")
-    others = len(music.by(songs, names[0]))
-    query = scene.say(
-        "I like whoever plays the last song in my Spotify queue. How many songs by that artist are in my song library?",
-        "Take the artist of the song at the very end of my Spotify queue: how many of their songs have I saved to my song library?",
-    )
-    return Wish(query, [call("spotify.show_song_queue"), *music.find_library(scene), done(others)])
-
-
-@goal(_PLAYLISTS)
-def playlist_of_a_size(scene: Scene) -> Wish:
-    rows = music.playlists(scene)
-    sizes = Counter(len(row["song_ids"]) for row in rows)
-    row = scene.pick(row for row in rows if sizes[len(row["song_ids"])] == 1 and len(rows) > 1)
-    count = number(len(row["song_ids"]))
-    query = scene.say(
-        f"One of my Spotify playlists has exactly {count} songs. Which one?",
-        f"What is the title of my Spotify playlist with {count} songs on it? I forgot its name.",
-    )
-    return Wish(query, [*music.find_playlists(scene), done(row["title"])])

@@ -33,11 +33,11 @@ def requests_within_a_budget(scene: Scene) -> Wish:
     budget = scene.pick(n for n in range(20, 130, 10) if 0 < sum(one < 100 * n for one in sums) < len(sums) and 100 * n not in sums)
     return Wish(
         scene.say(
-            f"I can spend {money(budget)} on the payment requests that are waiting for me on Venmo. If I start with the smallest and go on "
-            "upwards, how many of them can I pay?",
-            f"How many of my open Venmo requests could I accept with {money(budget)}, taking the cheapest ones first?",
-            f"Say I put {money(budget)} aside for what people want from me on Venmo right now. What is the largest number of open requests "
-            "that I could pay with that?",
+            f"I can spend {money(budget)} on the payment requests that are waiting for me on Venmo. If I pay the smallest "
+            "first and work my way up, how many can I pay in full?",
+            f"How many of the open Venmo requests to me could I pay in full with {money(budget)}, taking the smallest ones first?",
+            f"Say I set {money(budget)} aside for the Venmo requests that are waiting for me. What is the largest number of "
+            "them that I could pay in full?",
         ),
         [*open_requests(scene, "received"), done(sum(one < 100 * budget for one in sums))],
     )
@@ -50,9 +50,11 @@ def others_still_owe_me(scene: Scene) -> Wish:
         raise Unavailable("too few requests")
     return Wish(
         scene.say(
-            "How many dollars am I still waiting for on Venmo, counting all my requests that nobody has accepted or declined yet?",
-            "What do the payment requests add up to that I sent on Venmo and that are still open? The number of dollars is enough.",
-            "If everybody accepted the Venmo requests of mine that are still open, how many dollars would I get altogether?",
+            "How many dollars are other people still supposed to pay me on Venmo? Add up all the requests I sent that are "
+            "still pending, and give the amount like 12.50.",
+            "What is the total of the Venmo payment requests that I sent and that are still pending? Give me the amount in "
+            "dollars, like 12.50.",
+            "If everyone paid the Venmo requests I sent that are still pending, how much would I get altogether, in dollars, like 12.50?",
         ),
         [*open_requests(scene, "sent"), done(total(rows))],
     )
@@ -63,15 +65,15 @@ def accept_one_request(scene: Scene) -> Wish:
     rows = _waiting(scene)
     what, row = scene.pick(
         (
-            ("the smallest", single(rows, lambda one: one["amount"], largest=False)),
-            ("the largest", single(rows, lambda one: one["amount"])),
-            ("the most recent", single(rows, lambda one: one["created_at"])),
+            ("smallest", single(rows, lambda one: one["amount"], largest=False)),
+            ("largest", single(rows, lambda one: one["amount"])),
+            ("most recent", single(rows, lambda one: one["created_at"])),
         )
     )
     return Wish(
         scene.say(
-            f"Accept {what} of the payment requests that I have open on Venmo. The others can wait.",
-            f"Several people want money from me on Venmo. Pay {what} of these requests for now and do not touch the rest.",
+            f"Pay the {what} of the payment requests waiting for me on Venmo. The others can wait.",
+            f"Several people have asked me for money on Venmo. Approve just the {what} request for now and leave the others pending.",
         ),
         [*open_requests(scene, "received"), call(ACCEPT, payment_request_id=row["payment_request_id"]), done()],
     )
@@ -83,7 +85,7 @@ def decline_larger_requests(scene: Scene) -> Wish:
     limit = _limit(scene, rows)
     return Wish(
         scene.say(
-            f"I am short of money this month. Decline every open Venmo request that asks me for more than {money(limit)}.",
+            f"Money is tight this month. Decline every pending Venmo request to me that asks for more than {money(limit)}.",
             f"Turn down the payment requests waiting for me on Venmo that are over {money(limit)}; I will decide about the others later.",
         ),
         [
@@ -100,8 +102,9 @@ def settle_all_requests(scene: Scene) -> Wish:
     limit = _limit(scene, rows)
     return Wish(
         scene.say(
-            f"Clear my open payment requests on Venmo: accept those below {money(limit)} and decline all others.",
-            f"Go through what people want from me on Venmo. Anything under {money(limit)} gets paid, anything above that gets declined.",
+            f"Clear the payment requests waiting for me on Venmo: approve those below {money(limit)} and decline all the others.",
+            f"Go through the pending requests I have received on Venmo. Approve anything under {money(limit)} and decline "
+            "anything over that.",
         ),
         [
             *open_requests(scene, "received"),
@@ -120,9 +123,8 @@ def remind_of_old_requests(scene: Scene) -> Wish:
         raise Unavailable("all requests are old, or none")
     return Wish(
         scene.say(
-            f"If any of my Venmo requests from before {begin:%B} are still unanswered, send those people a reminder there.",
-            "People forget to pay me. Send a Venmo reminder for each of my open requests that I sent before this month.",
-            f"Remind everyone on Venmo who has not reacted to a request that I sent before the beginning of {begin:%B}.",
+            "People forget to pay me. Send a Venmo reminder for each of my pending requests that I sent before this month.",
+            f"For every Venmo request I sent before {begin:%B} that is still pending, send a reminder on Venmo.",
         ),
         [
             *open_requests(scene, "sent"),
@@ -135,12 +137,18 @@ def remind_of_old_requests(scene: Scene) -> Wish:
 @goal(SENT, "venmo.delete_payment_request")
 def take_a_request_back(scene: Scene) -> Wish:
     rows = requests(scene, "sent")
-    what, key, largest = scene.pick((("oldest", "created_at", False), ("smallest", "amount", False), ("newest", "created_at", True)))
+    what, key, largest = scene.pick(
+        (
+            ("that I sent first", "created_at", False),
+            ("with the smallest amount", "amount", False),
+            ("that I sent last", "created_at", True),
+        )
+    )
     row = single(rows, lambda one: one[key], largest=largest)
     return Wish(
         scene.say(
-            f"I was given that money in cash yesterday, so take back the {what} of my Venmo requests that are still unanswered.",
-            f"Of the payment requests that I sent on Venmo and that are still open, withdraw the {what} one.",
+            f"I was paid in cash yesterday, so cancel one of my pending Venmo requests: the one {what}.",
+            f"Of the payment requests I sent on Venmo that are still pending, withdraw the one {what}.",
         ),
         [*open_requests(scene, "sent"), call("venmo.delete_payment_request", payment_request_id=row["payment_request_id"]), done()],
     )
@@ -154,15 +162,15 @@ def ask_for_less(scene: Scene) -> Wish:
     if scene.pick((True, False)):
         amount = part(row["amount"], 2)
         wordings = (
-            f'I asked for too much with my open Venmo request "{note}": only half of that amount is due. Please correct it.',
-            f'Cut my open Venmo request "{note}" in half.',
+            f'I asked for twice what I am owed in my pending Venmo request "{note}". Please cut it in half.',
+            f'Cut the amount of my pending Venmo request "{note}" in half.',
         )
     else:
         less = scene.pick(n for n in (2, 3, 4, 5) if n < row["amount"] / 2)
         amount = (cents(row["amount"]) - 100 * less) / 100
         wordings = (
-            f'I got {money(less)} of it in cash already, so lower my open Venmo request "{note}" by that amount.',
-            f'Reduce what I am asking for in my open Venmo request "{note}" by {money(less)}.',
+            f'I already got {money(less)} in cash, so lower my pending Venmo request "{note}" by that amount.',
+            f'Reduce the amount of my pending Venmo request "{note}" by {money(less)}.',
         )
     change = call("venmo.update_payment_request", payment_request_id=row["payment_request_id"], amount=amount)
     return Wish(scene.say(*wordings), [*open_requests(scene, "sent"), change, done()])

@@ -11,7 +11,7 @@ from .snapshot import Row
 
 LISTED, PAY, UPDATE = "venmo.show_transactions", "venmo.create_transaction", "venmo.update_transaction"
 CONTACT, ASK = "phone.search_contacts", "venmo.create_payment_request"
-THANKS = ("Thanks a lot!", "Thank you, that was quick!", "Got it, thank you.", "Much appreciated!")
+THANKS = ("Thanks a lot!", "Got it, thank you.", "Much appreciated!")
 
 
 @goal(LISTED)
@@ -26,13 +26,13 @@ def who_moved_the_most_money(scene: Scene) -> Wish:
         raise Unavailable("nothing has to be added up")
     if direction == "sent":
         wordings = (
-            f"Who did I send the most money to on Venmo {span.words}, if you add up all payments to each person? Give me the full name.",
-            f"Looking at my Venmo payments {span.words}, which person got the most from me in total? First and last name, please.",
+            f"Who did I send the most money to on Venmo {span.words}, adding up all the payments to each person? Give me the full name.",
+            f"I am going over my Venmo spending. Who got the most money from me in total {span.words}? First and last name, please.",
         )
     else:
         wordings = (
-            f"Who sent me the most money on Venmo {span.words}, all payments of a person taken together? Give me the full name.",
-            f"Which person did I get the most money from on Venmo {span.words}, in total? First and last name, please.",
+            f"Who sent me the most money on Venmo {span.words}, adding up all the payments from each person? Give me the full name.",
+            f"I am going over my Venmo payments. Who paid me the most in total {span.words}? First and last name, please.",
         )
     return Wish(scene.say(*wordings), [*listing(rows, direction=direction, **span.arguments), done(name)])
 
@@ -54,7 +54,7 @@ def difference_with_somebody(scene: Scene) -> Wish:
     difference = cents(total(out)) - cents(total(back))
     if not out or not back or difference == 0:
         raise Unavailable("nothing to compare")
-    more = "sent than received" if difference > 0 else "received than sent"
+    more = "paid than I got back" if difference > 0 else "received than I paid"
     actions = [
         call("venmo.search_friends", query=name),
         *listing([*out, *back], user_email=email),
@@ -62,9 +62,9 @@ def difference_with_somebody(scene: Scene) -> Wish:
     ]
     return Wish(
         scene.say(
-            f"{name} and I pay things for each other on Venmo all the time. By how many dollars do the two totals differ, "
-            "what I have sent and what I have received?",
-            f"Taking all Venmo payments between {name} and me together, how many dollars more have I {more}?",
+            f"{name} and I pay for each other all the time. On Venmo, how much more have I {more} altogether? Give me the "
+            "difference in dollars and cents.",
+            f"Counting all the Venmo payments between {name} and me, how much more have I {more}? In dollars, like 12.50, please.",
         ),
         actions,
     )
@@ -80,8 +80,8 @@ def spent_on_the_same_thing(scene: Scene) -> Wish:
         raise Unavailable("the note is written in two ways")
     return Wish(
         scene.say(
-            f'How many dollars have I paid so far on Venmo for things with the note "{note}"?',
-            f'I am checking my expenses. What do all the Venmo payments that I made with the note "{note}" come to, in dollars?',
+            f'How much have I paid on Venmo so far for payments with the note "{note}"? Give me the total in dollars, like 12.50.',
+            f'I am checking my expenses. What do all the Venmo payments I made with the note "{note}" add up to, in dollars, like 12.50?',
         ),
         [*listing(rows, direction="sent"), done(total(same))],
     )
@@ -98,8 +98,8 @@ def largest_payment_was_for(scene: Scene) -> Wish:
     verb = "made" if direction == "sent" else "received"
     return Wish(
         scene.say(
-            f"What was the {which} payment that I {verb} on Venmo {span.words} for? Tell me its note.",
-            f"Of all the Venmo payments I {verb} {span.words}, what does the note of the {which} one say?",
+            f"What was the {which} payment I {verb} on Venmo {span.words} for? Just its note, please.",
+            f"Of all the Venmo payments I {verb} {span.words}, what does the note on the {which} one say?",
         ),
         [*listing(rows, direction=direction, **span.arguments), done(row["description"])],
     )
@@ -115,8 +115,8 @@ def friends_without_a_payment(scene: Scene) -> Wish:
         raise Unavailable("all friends were paid, or none")
     return Wish(
         scene.say(
-            f"How many of my Venmo friends got no money from me {span.words}?",
-            f"Compare my Venmo friends with the payments that I made {span.words}: how many of my friends are not among those I paid?",
+            f"How many of my Venmo friends did I not send any money to {span.words}?",
+            f"Compare my Venmo friends with the payments I made {span.words}: how many of my friends got nothing from me?",
         ),
         [*pages("venmo.search_friends", len(friends(scene))), *listing(rows, direction="sent", **span.arguments), done(len(missing))],
     )
@@ -138,11 +138,12 @@ def _last(rows: list[Row]) -> Row:
 def give_half_of_it_back(scene: Scene) -> Wish:
     one, rows = _from(scene, "received")
     half = part(_last(rows)["amount"], 2)
-    note = scene.pick(("Your half", "You paid too much", "Sharing it"))
+    note = scene.pick(("Your half", "You paid too much", "Half of it back"))
     return Wish(
         scene.say(
-            f'{one.my.capitalize()} sent me too much on Venmo the last time. Send half of that payment back, with the note "{note}".',
-            f'Return half of what {one.my} paid me last on Venmo, and write "{note}" as the note.',
+            f"{one.my.capitalize()} paid me twice what was due in the latest Venmo payment to me. Send half of it back, with "
+            f'the note "{note}".',
+            f'Return half of the last Venmo payment that {one.my} sent me, with the note "{note}".',
         ),
         [
             one.lookup,
@@ -161,7 +162,7 @@ def pay_the_same_as_last_time(scene: Scene) -> Wish:
         raise Unavailable("it has no note")
     return Wish(
         scene.say(
-            f"It is time to pay {one.my} again. Send the amount of my last payment to that person on Venmo once more, with the same note.",
+            f"It is time to pay {one.my} again. Send the same amount as in my last Venmo payment to {one.my}, with the same note.",
             f"Repeat my latest Venmo payment to {one.my}: same amount, same note.",
         ),
         [
@@ -187,10 +188,10 @@ def ask_for_half_of_an_expense(scene: Scene) -> Wish:
     half, note = part(row["amount"], 2), row["description"]
     return Wish(
         scene.say(
-            f'What I paid on Venmo under the note "{note}" was for {one.my} and me. Request half of that amount back from {one.my}, '
-            "with the same note.",
-            f'{one.my.capitalize()} and I share the costs of my Venmo payment "{note}" equally. Ask {one.my} for the half on Venmo and use '
-            "the note of the payment for the request.",
+            f'The Venmo payment "{note}" that I made was for {one.my} and me. Request half of that amount from {one.my}, with '
+            "the same note.",
+            f'{one.my.capitalize()} and I are splitting the cost of my Venmo payment "{note}" evenly. Send {one.my} a Venmo '
+            "request for half of it, with the same note.",
         ),
         [
             *listing(payments(scene, "sent"), direction="sent"),
@@ -210,10 +211,10 @@ def split_an_expense_in_three(scene: Scene) -> Wish:
         raise Unavailable("one person only")
     return Wish(
         scene.say(
-            f'I paid for "{note}" on Venmo, and {first.my}, {second.my} and I split it evenly. '
-            f"Request their shares from the two of them, with the same note as the payment.",
-            f'The Venmo payment "{note}" that I made is to be shared in three equal parts by {first.my}, {second.my} and me. '
-            "Send the two of them a request for their part; the note stays the same.",
+            f'I paid for "{note}" on Venmo, and {first.my}, {second.my} and I are splitting it evenly. Request their shares '
+            "from the two of them on Venmo, with the same note.",
+            f'The Venmo payment "{note}" that I made is to be split three ways, between {first.my}, {second.my} and me. Send '
+            "each of them a request for their share, with the same note.",
         ),
         [
             *listing(payments(scene, "sent"), direction="sent"),
@@ -232,8 +233,8 @@ def hide_payments_to_somebody(scene: Scene) -> Wish:
         raise Unavailable("nothing to hide, or too much")
     return Wish(
         scene.say(
-            f"Nobody needs to see what I pay {one.my} for. Make all the Venmo payments that I sent to {one.my} so far private.",
-            f"Please set every payment from me to {one.my} on Venmo to private; the notes stay as they are.",
+            f"Nobody needs to see what I pay {one.my} for. Make all the Venmo payments I have sent to {one.my} private.",
+            f"Please make every Venmo payment I have sent to {one.my} private, and leave the notes as they are.",
         ),
         [
             one.lookup,
@@ -252,8 +253,8 @@ def correct_a_note(scene: Scene) -> Wish:
         raise Unavailable("it says that")
     return Wish(
         scene.say(
-            f'I put the wrong note on my last Venmo payment to {one.my}. It should say "{note}".',
-            f'Change the note of the most recent payment that I made to {one.my} on Venmo to "{note}".',
+            f'I put the wrong note on my last Venmo payment to {one.my}. Change it to "{note}".',
+            f'Change the note on my most recent Venmo payment to {one.my} to "{note}".',
         ),
         [
             one.lookup,
@@ -281,8 +282,8 @@ def like_larger_payments(scene: Scene) -> Wish:
         raise Unavailable("one may be liked already")
     return Wish(
         scene.say(
-            f"Like each Venmo payment of more than {money(limit)} that I received {span.words}.",
-            f"Whoever sent me more than {money(limit)} at once on Venmo {span.words} deserves a like. Put one on each of those payments.",
+            f"Like every Venmo payment of more than {money(limit)} that I received {span.words}.",
+            f"Each Venmo payment of over {money(limit)} that I received {span.words} deserves a like. Please add one to each of them.",
         ),
         [
             *listing(rows, direction="received", **span.arguments),
@@ -300,8 +301,8 @@ def thank_under_a_payment(scene: Scene) -> Wish:
     row = single(rows, lambda one: one["amount" if which == "largest" else "created_at"])
     return Wish(
         scene.say(
-            f'Leave the comment "{words}" under the {which} payment that I received on Venmo {span.words}.',
-            f'I want to say thank you for the {which} Venmo payment that I got {span.words}. Comment on it with "{words}"',
+            f'Leave the comment "{words}" on the {which} payment that I received on Venmo {span.words}.',
+            f'I want to say thank you for the {which} Venmo payment I received {span.words}. Comment on it with "{words}"',
         ),
         [
             *listing(rows, direction="received", **span.arguments),

@@ -4,10 +4,10 @@ from .dealings import single
 from .people import known
 from .plans import PROJECTS, TASKS, Plan, all_open, find, overdue, plans
 from .registry import goal
-from .scene import Scene, Unavailable, Wish, call, done, pages
+from .scene import Scene, Unavailable, Wish, call, done
 
 LABELS, CONTACT = "todoist.search_labels", "phone.search_contacts"
-NUDGES = ("Any news on this?", "Do you need help with this?", "When will this be done?", "Could you have a look at this today?")
+NUDGES = ("Any news on this?", "This is overdue. Do you need help with it?", "When do you think this will be done?")
 
 
 @goal(PROJECTS, TASKS, "todoist.update_project")
@@ -18,9 +18,8 @@ def favorite_the_fullest_project(scene: Scene) -> Wish:
         raise Unavailable("it is a favorite")
     return Wish(
         scene.say(
-            "Make the Todoist project in which I have the most unfinished tasks a favorite, so that it is at hand.",
-            "I want quick access to what keeps me busiest: mark the Todoist project with the most open tasks as a favorite.",
-            "Which Todoist project has the most left to do? Add that one to my favorites.",
+            "Make the Todoist project with the most open tasks a favorite, so that I can get to it quickly.",
+            "I want quick access to what keeps me busiest: mark the Todoist project with the most unfinished tasks as a favorite.",
         ),
         [*calls, call("todoist.update_project", project_id=plan.row["project_id"], is_favorite=True), done()],
     )
@@ -43,9 +42,9 @@ def give_the_rest_to_somebody(scene: Scene) -> Wish:
         raise Unavailable("nothing to assign, or too much")
     return Wish(
         scene.say(
-            f"Assign to {one.my} whatever is still to be done in our Todoist project {plan.name} and has not been given to anyone.",
-            f"{one.my.capitalize()} has time for more work. Hand over the open tasks in our Todoist project {plan.name} that nobody has "
-            "been assigned to.",
+            f"Assign every open task in our Todoist project {plan.name} that has not been assigned to anyone yet to {one.my}.",
+            f"{one.my.capitalize()} has time for more work. In our Todoist project {plan.name}, hand over the open tasks that "
+            "are not assigned to anyone.",
         ),
         [
             *find(scene, plan),
@@ -63,38 +62,12 @@ def ask_about_overdue_work(scene: Scene) -> Wish:
     words = scene.pick(NUDGES)
     return Wish(
         scene.say(
-            f'Post the comment "{words}" on each task in our Todoist project {plan.name} that is overdue.',
-            f'Things are late in our Todoist project {plan.name}. Ask "{words}" in a comment on every overdue task.',
+            f'Post the comment "{words}" on every overdue task in our Todoist project {plan.name}.',
+            f'Things are running late in our Todoist project {plan.name}. Leave the comment "{words}" on each overdue task.',
         ),
         [
             *find(scene, plan),
             *(call("todoist.post_task_comment", task_id=row["task_id"], content=words) for row in rows),
-            done(),
-        ],
-    )
-
-
-@goal(PROJECTS, TASKS, LABELS, "todoist.add_label_to_task")
-def label_the_quick_ones(scene: Scene) -> Wish:
-    labels = scene.data.rows(LABELS)
-    plan, label = scene.pick(plans(scene)), scene.pick(labels)
-    limit = scene.pick((15, 20, 30, 45))
-    timed = [task for task in plan.open if task["duration"] and task["duration_unit"] == "minutes"]
-    name = label["name"]
-    quick = [task for task in timed if task["duration"] < limit and name not in {one["name"] for one in task["labels"]}]
-    if not 0 < len(quick) <= 4 or any(task["duration"] == limit for task in timed):
-        raise Unavailable("nothing to label")
-    if any(task["duration"] and task["duration_unit"] != "minutes" for task in plan.open):
-        raise Unavailable("it depends on how long a day is")
-    return Wish(
-        scene.say(
-            f'Put my label "{name}" on the open tasks in my Todoist project {plan.name} that should take less than {limit} minutes.',
-            f'In Todoist, what takes under {limit} minutes in {plan.name} and is not done yet should carry the label "{name}". Add it.',
-        ),
-        [
-            *find(scene, plan),
-            *pages(LABELS, len(labels)),
-            *(call("todoist.add_label_to_task", task_id=task["task_id"], label_id=label["label_id"]) for task in quick),
             done(),
         ],
     )
@@ -110,7 +83,7 @@ def done_with_a_label(scene: Scene) -> Wish:
         raise Unavailable("too many")
     return Wish(
         scene.say(
-            f'I have dealt with everything that carries the label "{name}" in Todoist, in all projects. Tick it off.',
+            f'I have taken care of everything labeled "{name}" in Todoist, in all my projects. Mark those tasks as completed.',
             f'Mark all my open Todoist tasks with the label "{name}" as completed, whatever project they are in.',
         ),
         [*calls, *(call("todoist.update_task", task_id=task["task_id"], is_completed=True) for task in rows), done()],

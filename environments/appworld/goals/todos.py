@@ -10,8 +10,6 @@ from .scene import Scene, Unavailable, Wish, call, done
 from .snapshot import Row
 
 SUBTASKS = "todoist.show_sub_tasks"
-EXTRAS = ("Make a checklist", "Take some photos", "Look for somebody to help", "Double-check the plan", "Write down what is missing")
-"""Tasks that fit into any project."""
 
 
 @goal(PROJECTS, TASKS)
@@ -23,8 +21,8 @@ def how_many_are_open(scene: Scene) -> Wish:
         raise Unavailable("too few of that priority")
     return Wish(
         scene.say(
-            f"How many unfinished tasks of {level} priority do I have in Todoist, all projects taken together?",
-            f"Across all my Todoist projects, how many tasks with {level} priority are not done yet?",
+            f"How many unfinished tasks with {level} priority do I have in Todoist, across all my projects?",
+            f"I am planning my week. How many open tasks with {level} priority are there in all my Todoist projects together?",
         ),
         [*calls, done(count)],
     )
@@ -36,9 +34,8 @@ def fullest_project(scene: Scene) -> Wish:
     plan = single(plans(scene), lambda one: len(one.open))
     return Wish(
         scene.say(
-            "Which of my Todoist projects has the most tasks that are still to be done? I need its name.",
-            "In which Todoist project do I have the most work left, going by the number of unfinished tasks? Tell me the project's name.",
-            "I want to make a dent in my to-do lists. What is the Todoist project called in which the most tasks are open?",
+            "Which of my Todoist projects has the most open tasks? Just its name, please.",
+            "I want to make a dent in my to-do lists. Which Todoist project has the most unfinished tasks? Tell me its name.",
         ),
         [*calls, done(plan.name)],
     )
@@ -53,10 +50,10 @@ def due_next(scene: Scene) -> Wish:
     )
     return Wish(
         scene.say(
-            "Which of my unfinished Todoist tasks is due next, from today on? Leave aside those that should have been done before; "
-            "the title is enough.",
-            "Look through all my Todoist projects. Of what is not done and not overdue yet, what is due first? Tell me the title.",
-            "What should I work on now? Name the unfinished task in Todoist, from any project, whose due date comes first from today on.",
+            "Which of my unfinished Todoist tasks is due next, from today on? Ignore the overdue ones and give me just the title.",
+            "Looking at all my Todoist projects, which open task has the earliest due date from today on? Just the title, please.",
+            "What should I work on now? Give me the title of the unfinished Todoist task that is due soonest, leaving out "
+            "anything overdue.",
         ),
         [*calls, done(task["title"])],
     )
@@ -74,10 +71,10 @@ def minutes_of_work_left(scene: Scene) -> Wish:
     spent = minutes([task for task in tasks if task["duration"]])
     return Wish(
         scene.say(
-            f'How many minutes of work are left in the section "{name}" of my Todoist project {plan.name}? Add up the estimates of what is '
-            "not done yet; tasks without one count as zero.",
-            f'I want to finish "{name}" in my Todoist project {plan.name} today. How many minutes will the open tasks of that section take '
-            "in total, as far as durations are noted?",
+            f'How many minutes of work are left in the "{name}" section of my Todoist project {plan.name}? Add up the '
+            "durations of the open tasks; a task without one counts as zero.",
+            f'I want to finish the "{name}" section of my Todoist project {plan.name} today. How many minutes will its open '
+            "tasks take in total, going by their durations? Skip tasks that have none.",
         ),
         [*find(scene, plan), done(spent)],
     )
@@ -91,8 +88,8 @@ def nobody_has_taken_it(scene: Scene) -> Wish:
         raise Unavailable("not exactly one")
     return Wish(
         scene.say(
-            f"One unfinished task in our Todoist project {plan.name} has not been assigned to anybody. What is its title?",
-            f"Which open task of the shared Todoist project {plan.name} has nobody been given yet? Tell me what it is called.",
+            f"One unfinished task in our Todoist project {plan.name} has not been assigned to anyone. What is its title?",
+            f"Which open task in our shared Todoist project {plan.name} is not assigned to anyone yet? Just the title, please.",
         ),
         [*find(scene, plan), done(free[0]["title"])],
     )
@@ -104,8 +101,8 @@ def caught_up_on_overdue_tasks(scene: Scene) -> Wish:
     plan, rows = scene.pick(one for one in late if 0 < len(one[1]) < len(one[0].open))
     return Wish(
         scene.say(
-            f"I have caught up: everything in my Todoist project {plan.name} whose due date has passed is done now. Tick it off.",
-            f"Please mark the overdue tasks of my Todoist project {plan.name} as completed. I did them yesterday.",
+            f"I have caught up on my Todoist project {plan.name}: everything overdue there is done now. Mark it as completed.",
+            f"Please mark the overdue tasks in my Todoist project {plan.name} as completed. I did them yesterday.",
         ),
         [*find(scene, plan), *(call(UPDATE, task_id=row["task_id"], is_completed=True) for row in rows), done()],
     )
@@ -117,8 +114,9 @@ def finished_a_section(scene: Scene) -> Wish:
     name, rows = scene.pick(one for one in _parts(plan) if one[1])
     return Wish(
         scene.say(
-            f'The whole section "{name}" of my Todoist project {plan.name} is finished. Tick off what is still open there.',
-            f'We are through with "{name}" in {plan.name}. In Todoist, mark the remaining tasks of that section as completed.',
+            f'Everything in the "{name}" section of my Todoist project {plan.name} is finished. Mark the tasks that are still '
+            "open there as completed.",
+            f'We are done with the "{name}" section of {plan.name} in Todoist. Mark its remaining tasks as completed.',
         ),
         [*find(scene, plan), *(call(UPDATE, task_id=row["task_id"], is_completed=True) for row in rows), done()],
     )
@@ -133,14 +131,14 @@ def put_off_overdue_tasks(scene: Scene) -> Wish:
         dates = [monday.isoformat() for _ in rows]
         wordings = (
             f"I did not get around to the overdue tasks in my Todoist project {plan.name}. Make them due next Monday, {day(monday)}.",
-            f"Whatever is overdue in {plan.name} on Todoist, give it {day(monday)} as its new due date.",
+            f"Move everything that is overdue in my Todoist project {plan.name} to {day(monday)}.",
         )
     else:
         moved = [at + timedelta(days=14) for row in rows if (at := due(row)) is not None]
         dates = [at.isoformat() for at in moved]
         wordings = (
-            f"I am behind with my Todoist project {plan.name}. Push the due date of everything that is overdue there back by two weeks.",
-            f"I need two more weeks for every overdue task of my Todoist project {plan.name}. Change the due dates accordingly.",
+            f"I am behind on my Todoist project {plan.name}. Push the due date of every overdue task there back by two weeks.",
+            f"Give me two more weeks for each overdue task in my Todoist project {plan.name}, counted from its current due date.",
         )
     changes = [call(UPDATE, task_id=row["task_id"], due_date=at) for row, at in zip(rows, dates, strict=True)]
     return Wish(scene.say(*wordings), [*find(scene, plan), *changes, done()])
@@ -158,9 +156,9 @@ def soonest_is_most_important(scene: Scene) -> Wish:
     until = day(last)
     return Wish(
         scene.say(
-            f"In my Todoist project {plan.name}, give every open task that is due between today and {until} high priority.",
-            f"What is unfinished in {plan.name} on Todoist and due from today up to and including {until} comes first now: set its "
-            "priority to high.",
+            f"In my Todoist project {plan.name}, set every open task that is due between today and {until} to high priority.",
+            f"The open tasks in my Todoist project {plan.name} that are due from today through {until} come first now: set "
+            "their priority to high.",
         ),
         [*find(scene, plan), *(call(UPDATE, task_id=row["task_id"], priority="high") for row in soon), done()],
     )
@@ -171,21 +169,22 @@ def task_before_another(scene: Scene) -> Wish:
     plan = scene.pick(plans(scene))
     today = scene.data.now.date()
     model = scene.pick(task for task in unique(plan.tasks) if not task["is_completed"] and (at := due(task)) is not None and at > today)
-    ahead, title = scene.pick((1, 2)), scene.pick(EXTRAS)
+    ahead, title = scene.pick((1, 2)), f"Reminder: {model['title']}"
     at = due(model)
     if at is None or at - timedelta(days=ahead) < today or title in {task["title"] for task in plan.tasks}:
         raise Unavailable("it would be due in the past")
     section = next((one for one, tasks in plan.sections if model in tasks), None)
     place = {"section_id": section["id"]} if section else {}
-    where = "in the same section" if section else "outside of any section" if plan.sections else "there"
+    where = "in the same section as that task" if section else "outside of any section" if plan.sections else ""
     days = "one day" if ahead == 1 else "two days"
     new = call("todoist.create_task", project_id=plan.row["project_id"], title=title, due_date=str(at - timedelta(days=ahead)), **place)
     return Wish(
         scene.say(
-            f'Before "{model["title"]}" in my Todoist project {plan.name} there is something else to do. Add the task "{title}" {where}, '
-            f"due {days} before that one.",
-            f'Add a task "{title}" to my Todoist project {plan.name}, {where}, that is due {days} earlier than "{model["title"]}".',
-        ).replace(", there,", ","),
+            f'I must not forget about "{model["title"]}" in my Todoist project {plan.name}. Add a task titled "{title}" '
+            f"{where}, due {days} before it.",
+            f'Add a reminder for "{model["title"]}" to my Todoist project {plan.name}: a task titled "{title}" {where}, due '
+            f"{days} earlier than the task itself.",
+        ).replace(" , due", ", due"),
         [*find(scene, plan), new, done()],
     )
 
@@ -196,8 +195,8 @@ def clear_out_completed_tasks(scene: Scene) -> Wish:
     rows = [task for task in plan.tasks if task["is_completed"]]
     return Wish(
         scene.say(
-            f"My Todoist project {plan.name} is getting long. Delete the tasks that are completed already.",
-            f"Remove everything that is ticked off from my Todoist project {plan.name}, so that only open tasks are left.",
+            f"My Todoist project {plan.name} is getting long. Delete the tasks in it that are already completed.",
+            f"Delete every completed task from my Todoist project {plan.name}, so that only open tasks are left.",
         ),
         [*find(scene, plan), *(call("todoist.delete_task", task_id=row["task_id"]) for row in rows), done()],
     )
@@ -218,12 +217,12 @@ def steps_left_of_a_task(scene: Scene) -> Wish:
         raise Unavailable("all are done")
     title = task["title"]
     answer = left[0]["title"] if len(left) == 1 else len(left)
-    asked = "Which subtask" if len(left) == 1 else "How many subtasks"
-    is_ = "is" if len(left) == 1 else "are"
+    asked = "Which subtask is not done yet" if len(left) == 1 else "How many subtasks are not done yet"
+    form = "the title" if len(left) == 1 else "the number"
     return Wish(
         scene.say(
-            f'{asked} of "{title}" in my Todoist project {plan.name} {is_} not done yet?',
-            f'I am working on "{title}" from my Todoist project {plan.name}. {asked} {is_} still left there?',
+            f'{asked} under "{title}" in my Todoist project {plan.name}? Just {form}, please.',
+            f'I am working on "{title}" from my Todoist project {plan.name}. {asked}? Just {form}, please.',
         ),
         [*find(scene, plan), call(SUBTASKS, task_id=task["task_id"]), done(answer)],
     )
@@ -237,10 +236,10 @@ def finish_the_steps_of_a_task(scene: Scene) -> Wish:
         raise Unavailable("all are done")
     return Wish(
         scene.say(
-            f'All the subtasks of "{task["title"]}" in my Todoist project {plan.name} are done now. '
-            "Check off the ones that are still open, but leave the task itself open.",
-            f'Mark whatever subtasks are left under "{task["title"]}" in {plan.name} on Todoist as completed. '
-            "I will tick off the main task myself.",
+            f'All the subtasks of "{task["title"]}" in my Todoist project {plan.name} are done now. Check off the ones that '
+            "are still open, but leave the task itself open.",
+            f'Mark the remaining subtasks of "{task["title"]}" in my Todoist project {plan.name} as completed, but not the '
+            "task itself: I will check that off later.",
         ),
         [
             *find(scene, plan),

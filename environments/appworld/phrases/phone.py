@@ -36,16 +36,16 @@ WISHES: Mapping[str, tuple[str, ...]] = {
         "switch {alarm_id} off{enabled=False}",
         "switch {alarm_id} on again{enabled=True}",
         "change the label of {alarm_id} to {label}",
-        "let {alarm_id} ring on {repeat_days}",
-        "let {alarm_id} snooze for {snooze_minutes} minutes",
+        "make {alarm_id} ring on {repeat_days}",
+        "set the snooze of {alarm_id} to {snooze_minutes} minutes",
         "turn off the vibration of {alarm_id}{vibration=False}",
         "turn on the vibration of {alarm_id}{vibration=True}",
     ),
     "update_contact": (
         "change the number of {contact_id} in my contacts to {phone_number}",
         "change the e-mail address of {contact_id} in my contacts to {email}",
-        "note {home_address} as the home address of {contact_id} in my contacts",
-        "note {work_address} as the work address of {contact_id} in my contacts",
+        "save {home_address} as the home address of {contact_id} in my contacts",
+        "save {work_address} as the work address of {contact_id} in my contacts",
     ),
 }
 QUESTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {

@@ -34,14 +34,8 @@ WISHES: Mapping[str, tuple[str, ...]] = {
         "delete {playlist_id} on Spotify",
         "get rid of {playlist_id} in my Spotify account",
     ),
-    "download_song": (
-        "download {song_id} on Spotify for offline listening",
-        "get the song {song_id} onto my phone with Spotify's downloads",
-    ),
-    "follow_artist": (
-        "follow {artist_id} on Spotify",
-        "make me a follower of {artist_id} on Spotify",
-    ),
+    "download_song": ("download {song_id} on Spotify for offline listening",),
+    "follow_artist": ("follow {artist_id} on Spotify",),
     "like_album": (
         "like the album {album_id} on Spotify",
         "give the album {album_id} a like on Spotify",
@@ -75,7 +69,7 @@ WISHES: Mapping[str, tuple[str, ...]] = {
     ),
     "previous_song": (
         "go back to the previous song on Spotify",
-        "take my Spotify player one song back",
+        "play the previous song on Spotify again",
     ),
     "remove_album_from_library": (
         "take the album {album_id} out of my Spotify library",
@@ -93,10 +87,10 @@ WISHES: Mapping[str, tuple[str, ...]] = {
         "take {song_id} off {playlist_id} on Spotify",
         "remove {song_id} from {playlist_id} in my Spotify account",
     ),
-    "review_album": ("rate the album {album_id} with {rating} stars on Spotify",),
-    "review_playlist": ("rate {playlist_id} with {rating} stars on Spotify",),
+    "review_album": ("give the album {album_id} {rating} stars on Spotify",),
+    "review_playlist": ("give {playlist_id} {rating} stars on Spotify",),
     "review_song": (
-        "rate the song {song_id} with {rating} stars on Spotify",
+        "give the song {song_id} a rating of {rating} stars on Spotify",
         "give {song_id} {rating} stars on Spotify",
         "review {song_id} on Spotify: {rating} stars, titled {title}, with the text {text}",
     ),
@@ -108,10 +102,10 @@ WISHES: Mapping[str, tuple[str, ...]] = {
         "stop following {artist_id} on Spotify",
         "unfollow {artist_id} on Spotify",
     ),
-    "unlike_album": ("take back my like of the album {album_id} on Spotify",),
-    "unlike_playlist": ("take back my like of {playlist_id} on Spotify",),
+    "unlike_album": ("remove my like from the album {album_id} on Spotify",),
+    "unlike_playlist": ("remove my like from {playlist_id} on Spotify",),
     "unlike_song": (
-        "take back my like of {song_id} on Spotify",
+        "unlike {song_id} on Spotify",
         "remove my like from the song {song_id} on Spotify",
     ),
     "update_playlist": (
@@ -130,8 +124,8 @@ QUESTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "show_current_song": {
         "title": (
-            "What is the current song in my Spotify player?",
-            "Which song is up in my Spotify player right now?",
+            "What is the title of the current song in my Spotify player?",
+            "Which song is on in my Spotify player right now? Just the title.",
         ),
         "duration": ("How many seconds does the current song in my Spotify player last?",),
     },
@@ -149,7 +143,7 @@ QUESTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "show_volume": {
         "volume": (
-            "How loud is my Spotify player set?",
+            "What is the volume of my Spotify player set to?",
             "What volume is my Spotify player at?",
         ),
     },

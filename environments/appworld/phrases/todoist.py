@@ -17,7 +17,7 @@ WISHES: Mapping[str, tuple[str, ...]] = {
     "create_sub_task": ("add a subtask {title} to {task_id} in Todoist",),
     "create_task": (
         "add a task {title} to {project_id} in Todoist",
-        "put {title} on the list of {project_id} in Todoist",
+        "put a task {title} into {project_id} in Todoist",
         "add a task {title} to {project_id} in Todoist, due on {due_date}",
         "add a task {title} with {priority} priority to {project_id} in Todoist",
     ),
@@ -29,15 +29,12 @@ WISHES: Mapping[str, tuple[str, ...]] = {
     ),
     "delete_section": ("delete the section {section_id} in Todoist",),
     "delete_sub_task": ("delete the subtask {sub_task_id} in Todoist",),
-    "delete_task": (
-        "delete {task_id} in Todoist",
-        "take {task_id} off my list in Todoist",
-    ),
+    "delete_task": ("delete {task_id} in Todoist",),
     "mark_notifications": (
         "mark all my Todoist notifications as read{read=True}",
         "mark all my Todoist notifications as unread{read=False}",
     ),
-    "post_task_comment": ("comment {content} on {task_id} in Todoist",),
+    "post_task_comment": ("leave the comment {content} on {task_id} in Todoist",),
     "remove_collaborator_from_project": ("remove {email} from {project_id} in Todoist",),
     "remove_label_from_task": ("take the label {label_id} off {task_id} in Todoist",),
     "send_project_invite": ("invite {email} to {project_id} in Todoist",),
@@ -48,7 +45,7 @@ WISHES: Mapping[str, tuple[str, ...]] = {
         "remove {project_id} in Todoist from my favorites{is_favorite=False}",
         "archive {project_id} in Todoist{is_archived=True}",
         "bring {project_id} in Todoist back from the archive{is_archived=False}",
-        "describe {project_id} in Todoist as {description}",
+        "set the description of {project_id} in Todoist to {description}",
     ),
     "update_section": ("rename the section {section_id} in Todoist to {name}",),
     "update_sub_task": (

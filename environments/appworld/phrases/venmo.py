@@ -3,10 +3,7 @@
 from collections.abc import Mapping
 
 WISHES: Mapping[str, tuple[str, ...]] = {
-    "add_friend": (
-        "add {user_email} as a friend on Venmo",
-        "make {user_email} a Venmo friend of mine",
-    ),
+    "add_friend": ("add {user_email} as a friend on Venmo",),
     "approve_payment_request": (
         "pay {payment_request_id} on Venmo",
         "approve {payment_request_id} on Venmo",
@@ -22,7 +19,7 @@ WISHES: Mapping[str, tuple[str, ...]] = {
         "send {amount} to {receiver_email} on Venmo for {description}",
         "privately send {receiver_email} {amount} on Venmo with the note {description}{private=True}",
     ),
-    "create_transaction_comment": ("comment {comment} on {transaction_id} on Venmo",),
+    "create_transaction_comment": ("leave the comment {comment} on {transaction_id} on Venmo",),
     "delete_notifications": ("clear all my notifications on Venmo",),
     "delete_payment_request": ("withdraw {payment_request_id} on Venmo",),
     "deny_payment_request": (
@@ -42,7 +39,7 @@ WISHES: Mapping[str, tuple[str, ...]] = {
         "remove {user_email} from my friends on Venmo",
         "unfriend {user_email} on Venmo",
     ),
-    "unlike_transaction": ("take back my like of {transaction_id} on Venmo",),
+    "unlike_transaction": ("remove my like from {transaction_id} on Venmo",),
     "update_payment_request": (
         "change {payment_request_id} on Venmo to {amount}",
         "change what {payment_request_id} on Venmo is for to {description}",
@@ -51,12 +48,12 @@ WISHES: Mapping[str, tuple[str, ...]] = {
 }
 QUESTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "show_transaction": {
-        "amount": ("How many dollars was {transaction_id} on Venmo?",),
+        "amount": ("How much was {transaction_id} on Venmo, in dollars?",),
         "like_count": ("How many likes does {transaction_id} have on Venmo?",),
     },
     "show_venmo_balance": {
         "venmo_balance": (
-            "How much money do I have on Venmo?",
+            "How much money do I have on Venmo, in dollars?",
             "What is my Venmo balance in dollars?",
         ),
     },
