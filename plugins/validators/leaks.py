@@ -42,7 +42,13 @@ def answer_said(told: Trace) -> str | None:
     """
     for place, call in enumerate(told.calls):
         found = [one for one in literals(call.step.result) if str(one).strip()]
-        if len(found) != 1 or call.ends or any(_same(found[0], taken) for later in told.calls[place:] for taken in _taken(later)):
+        measures = any(isinstance(one, int | float) for one in _taken(call))  # its result follows from a number that was given
+        if (
+            len(found) != 1
+            or measures
+            or call.ends
+            or any(_same(found[0], taken) for later in told.calls[place:] for taken in _taken(later))
+        ):
             continue
         answer = found[0]
         known = any(_same(answer, leaf) for earlier in told.calls[:place] for leaf in (*literals(earlier.step.result), *_taken(earlier)))

@@ -252,6 +252,7 @@ def test_a_change_made_of_several_said_values_is_asked_for() -> None:
         ("Is it 22,800 dollars or more?", {"balance": 22800.0, "card": 19}, {}, False),
         ("How many of the 5 are there?", {"count": 5}, {}, False),
         ("Round 12.0 for me.", {"result": 12.0}, {"number": 12.0}, False),
+        ("My tank holds 50 gallons. Fill it up.", {"level": 50.0}, {"amount": 38.5}, False),
     ],
 )
 def test_a_question_must_not_state_its_answer(text: str, result: Any, arguments: dict[str, Any], said: bool) -> None:
