@@ -4,14 +4,15 @@ import random
 
 import pytest
 
-from coevolve import Goal
-from coevolve.environments.bfcl.environment import Bfcl
+from coevolve import Goal, Step
+from coevolve.environments.bfcl.environment import Bfcl, BfclOptions
 from coevolve.environments.bfcl.goals import story
 from coevolve.environments.bfcl.goals.registry import KnownGoal
 from coevolve.environments.bfcl.goals.scene import NotHere, Scene
 from coevolve.environments.bfcl.goals.trading import say
 from coevolve.environments.bfcl.goals.travel_booking import last_digits, payment
 from coevolve.environments.bfcl.simulated_apis import Start, fresh
+from coevolve.testing.checks import replay
 
 
 def _scene(bfcl: Bfcl, owner: str) -> Scene:
@@ -108,3 +109,19 @@ def test_a_name_with_a_full_stop_never_ends_a_sentence(bfcl: Bfcl) -> None:
     scene = _scene(bfcl, "TradingBot")
     wordings = ("I own Quasar Ltd. Sell 5.", "I own Quasar Ltd.", "What is Quasar Ltd.?", "Sell 5 Quasar Ltd. shares.")
     assert {say(scene, *wordings) for _ in range(20)} == {"Sell 5 Quasar Ltd. shares."}
+
+
+def test_goals_fit_the_older_release_or_are_not_offered_there() -> None:
+    older = Bfcl(BfclOptions(release="2025.7.17"))
+    for number, task in enumerate(older.tasks("train")[::5]):
+        for goal in older.goals(task, number, 3):
+            composed = older.compose(task, [Step(action, "") for action in goal.actions], "made", goal.query)
+            assert composed is not None and replay(older, composed)[1] == 1.0, goal
+
+
+@pytest.mark.parametrize("error", [KeyError("key"), TypeError("type"), AttributeError("name"), NotHere("nothing")])
+def test_a_goal_that_does_not_fit_this_world_is_not_offered(bfcl: Bfcl, error: Exception) -> None:
+    def raises(scene: Scene) -> str:
+        raise error
+
+    assert not story._take(_scene(bfcl, "TravelAPI"), KnownGoal("raises", "TravelAPI", (), "raises", (), True, raises))
