@@ -28,7 +28,7 @@ every configuration must name. It takes no number from a recipe that was made fo
 def evaluate(
     recipe: Annotated[
         str | None,
-        typer.Option("--recipe", metavar="NAME", help="Settings to begin with; for another environment than desk's there is no default."),
+        typer.Option("--recipe", metavar="NAME", help="Settings to begin with. The default is desk, but only for the environment desk."),
     ] = None,
     config: ConfigFile = None,
     sets: Sets = None,

@@ -28,8 +28,8 @@ METHODS: Mapping[str, Callable[[Any], Any]] = {
 OPTIONAL_METHODS: Mapping[str, Callable[[Any], Any]] = {
     "provenance": check.unchecked,
     "aggregates": check.unchecked,
-    "goals": check.unchecked,
-    "variants": check.unchecked,
+    "goals": check.goals,
+    "variants": check.variants,
     "copied": check.unchecked,
 }
 """Of some environments: optional.HasProvenance, HasAggregates, HasGoals, HasVariants, FindsCopies."""

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from ..contracts import LightEpisode
 from ..model import Action, Description, Message, Observation, Step, Task, TaskKeys
+from ..optional import Goal
 from ..text import one_line
 
 T = TypeVar("T")
@@ -95,6 +96,25 @@ def task(found: Task) -> Task:
 def composed(found: Any) -> Task | None:
     """The result of `Environment.compose`."""
     return None if found is None else _of(Task, found, "compose()")
+
+
+def goals(found: Any) -> Sequence[Goal]:
+    """The result of `HasGoals.goals`: each goal has calls, and a paragraph of its request for each of their turns."""
+    if not isinstance(found, tuple | list):
+        raise TypeError(f"goals() must return a list of goals, not {_short(found)}")
+    for goal in found:
+        _of(Goal, goal, "goals()")
+        paragraphs = len([part for part in goal.query.split("\n\n") if part.strip()])
+        if not goal.actions or not all(0 <= action.turn < paragraphs for action in goal.actions):
+            raise ValueError(f"goals() returned {goal.kind!r}, whose calls are none or have turns beyond the request's paragraphs")
+    return found
+
+
+def variants(found: Any) -> Sequence[Task]:
+    """The result of `HasVariants.variants`."""
+    if not isinstance(found, tuple | list):
+        raise TypeError(f"variants() must return a list of tasks, not {_short(found)}")
+    return [_of(Task, task, "variants()") for task in found]
 
 
 def splits(found: Any) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from .runner import RolloutRunner
 
 
 def reader_of(synthesizer: Synthesizer | None, options: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Name and options of the policy that the run's teacher reads with; `options` replace its own. UserError where there is no teacher."""
+    """Name and options of the policy that stands for the run's teacher. `options` replace its own. UserError in a run without a teacher."""
     if not isinstance(synthesizer, HasReader):
         raise UserError(
             f"the policy {TEACHER!r} is the model behind the run's teacher, and this run has none: set synthesizer.name='teacher', or name "

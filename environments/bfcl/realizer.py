@@ -19,6 +19,7 @@ from attrs import field, frozen
 from . import phrases as texts
 from .decode import Call
 from .digest import canonical
+from .goals.scene import joined
 from .request_lint import fault_in
 
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -108,11 +109,6 @@ def _fill(known: Phrases, call: Call, name: str, before: Sequence[Made]) -> str 
     if any(f"{mark}{{}}{mark}" in template and mark in written for mark in "'\""):
         return None  # quotation marks around a text that holds the same marks cannot be read
     return template.replace("{}", written)
-
-
-def joined(words: Sequence[str]) -> str:
-    """A list as people write it: "a, b and c"."""
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 def _supplies(result: Any, later: Call) -> bool:

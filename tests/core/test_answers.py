@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 
-from coevolve import Action, InfrastructureFault, Observation, Outcome, Sampling, Step, Task, UserError, hookimpl
+from coevolve import Action, Goal, InfrastructureFault, Observation, Outcome, Sampling, Step, Task, UserError, hookimpl
 from coevolve.core.cli.evaluate import run_eval
 from coevolve.core.isolation import returned_values
 from coevolve.core.isolation.guard import Guard, tasks_of
@@ -173,3 +174,14 @@ def test_an_evaluation_without_a_score_is_no_success_of_zero(runs: Any) -> None:
     registry = runs.registry(DarkPlugin())
     with pytest.raises(InfrastructureFault, match=r"none of the 20 rollouts on test has a score; the first: open: OSError: no light"):
         run_eval(runs.config(registry, "environment.name=dark"), registry)
+
+
+def test_goals_have_calls_and_a_paragraph_for_each_turn() -> None:
+    fine = Goal("k", "One.\n\nTwo.", (Action("f", {}, 1),))
+    assert returned_values.goals([fine]) == [fine]
+    for wrong in (None, "goals", [3], [attrs.evolve(fine, actions=())], [attrs.evolve(fine, query="One.")]):
+        with pytest.raises((TypeError, ValueError), match=r"goals\(\)"):
+            returned_values.goals(wrong)
+    for wrong in (None, [fine]):
+        with pytest.raises(TypeError, match=r"variants\(\)"):
+            returned_values.variants(wrong)

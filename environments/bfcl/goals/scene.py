@@ -179,8 +179,3 @@ def joined(words: Sequence[str], last: str = "and") -> str:
     ('a, b and c', 'a')
     """
     return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
-
-
-def facts_of(thing: Mapping[str, Any], *names: str) -> tuple[Any, ...]:
-    """Several facts of a thing at once."""
-    return tuple(thing[name] for name in names)
