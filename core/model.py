@@ -163,6 +163,8 @@ class Trajectory:
     """The environment's figures beside the score, by name."""
     cut: int = 0
     """Answers that ended at the limit of tokens instead of by themselves; 0 also where the policy cannot tell."""
+    progress: float | None = None
+    """How much of the task was done, in [0, 1], where that is known; the score says whether it was done."""
 
     @property
     def success(self) -> bool:
@@ -186,6 +188,12 @@ class RolloutGroup:
     def mean(self) -> float | None:
         """The task's "score now": the mean over its rollouts, None when all of them were infrastructure faults."""
         return sum(self.scores) / len(self.scores) if self.scores else None
+
+    @property
+    def progress(self) -> float | None:
+        """The mean progress over the scored rollouts that know theirs; None where none does."""
+        known = [t.progress for t in self.trajectories if t.score is not None and t.progress is not None]
+        return sum(known) / len(known) if known else None
 
 
 @frozen
@@ -236,6 +244,8 @@ class Verdict:
     detail: str = ""
     task: Task | None = None
     """The task as it is to be stored, when an accepting validator made it better (a shorter solution); it keeps its id."""
+    attempts: RolloutGroup | None = None
+    """Rollouts of the policy in training on the candidate that the verdict rests on. They are stored and counted as rollouts."""
 
 
 class Unsent(StrEnum):
@@ -290,6 +300,10 @@ class Attempt:
 
     iteration: int
     score: float
+    rollouts: int = 0
+    """K: how many rollouts have a score; 0 where nobody counted."""
+    progress: float | None = None
+    """Mean progress over those rollouts that know it; None where none does."""
 
 
 @frozen
@@ -314,7 +328,8 @@ class History:
         for group in groups:
             if group.mean is None:
                 continue
-            attempts[group.task.id] = (*attempts.get(group.task.id, ()), Attempt(group.iteration, group.mean))
+            now = Attempt(group.iteration, group.mean, len(group.scores), group.progress)
+            attempts[group.task.id] = (*attempts.get(group.task.id, ()), now)
             for trajectory in group.trajectories:
                 if trajectory.score is not None:
                     for pattern in set(trajectory.patterns):
