@@ -158,13 +158,13 @@ class FailureRates:
         return rate
 
     def describe(self, link: Link) -> str:
-        """The weakness around a link in words: the counts at each level, and the estimate."""
+        """The weakness around a link in words: the counts at each level."""
         app, pair = self._levels(link)
         name = f"{link.producer} -> {link.consumer}"
         levels = (name, self.links.get(_without_modes(link))), (f"{pair[0]} -> {pair[1]}", self.pairs.get(pair)), (app, self.apps.get(app))
         parts = [f"{name}: {count.failures:.3g} of {count.total:.0f}" for name, count in levels if count]
         of = ", ".join(parts) if parts else f"all links: {self.everything.failures:.3g} of {self.everything.total:.0f}"
-        return f"failed rollouts blamed on values passed between calls ({of}); estimated failure rate {self.estimate(link):.2f}"
+        return f"failed rollouts blamed on values passed between calls ({of})"
 
     def nearest_signal(self, link: Link, signals: Mapping[str, Signal]) -> Signal | None:
         """The signal (by task id in `signals`) whose task has the most relevant failures.

@@ -22,7 +22,7 @@ from .catalog import Catalog, catalog_of, same_call
 from .chains import Chains
 from .goal_exploration import offers_goals
 from .goal_search import GoalSearch
-from .link_weights import LinkWeights, link_weights
+from .link_weights import LinkWeights, Weighing, link_weights
 from .links import Link, SolvedTask, Survey, link_uses
 
 
@@ -34,6 +34,15 @@ class ProgrammaticOptions:
     """Whether failure estimates weigh the links. False explores what the pool lacks, without regard to signals (the arm "cover")."""
     without_signals: str = field(default="cover", validator=validators.in_(("cover", "nothing")))
     """What an evolution without signals does: "cover" explores what the pool lacks, so that it still grows; "nothing" yields no task."""
+    estimates: str = field(default="effects", validator=validators.in_(("effects", "levels")))
+    """How failure rates are estimated: "effects" learns from all scores what failing links have in common (random_effects.py); "levels"
+    sums the failures of signalled tasks by producing app (blame.py)."""
+    estimate_power: float = field(default=3.0, validator=[validators.ge(0.0), validators.le(10.0)])
+    """Exponent of the failure rate in a link's weight (link_weights.py); 0 ignores it."""
+    count_power: float = field(default=3.0, validator=[validators.ge(0.0), validators.le(10.0)])
+    """Exponent of a link's count in the pool, which divides its weight; 0 ignores it."""
+    rare: float = field(default=1.0, validator=[validators.ge(0.0), validators.le(100.0)])
+    """How much a rare signal of strength 1 adds to the weight of the links around its rarest tool (0: nothing)."""
     shrinkage: float = field(default=4.0, validator=validators.gt(0.0))
     """k in the formulas of blame.py: how many rollouts the failure rate of the level above counts for. Chosen, not tuned."""
     neighbours: float = field(default=0.125, validator=[validators.ge(0.0), validators.le(1.0)])
@@ -72,7 +81,8 @@ class Programmatic:
         if not solved:
             return
         options = self.options
-        weights = link_weights(feedback, signals, solved, catalog, options.shrinkage)
+        weighing = Weighing(options.estimates, options.estimate_power, options.count_power, options.rare, options.shrinkage)
+        weights = link_weights(feedback, signals, solved, catalog, weighing)
         search: GoalSearch | LinkSearch = LinkSearch(options, feedback, environment, catalog, solved, rng, signals, weights)
         if offers_goals(environment):
             search = GoalSearch(options.choice, options.max_calls, feedback, environment, catalog, solved, rng, signals, weights)
