@@ -52,7 +52,7 @@ def test_samplers_keep_their_contract(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_samplers_take_every_history_that_a_run_can_have(name: str) -> None:
-    """Tasks of no attempt, of an attempt whose rollouts nobody counted, of equal scores throughout, and attempts at tasks not in the pool."""
+    """Tasks without attempts, with rollouts that nobody counted, with equal scores throughout; attempts at tasks that left the pool."""
     for score in (0.0, 0.5, 1.0):
         history = History(
             {"t0": (Attempt(3, score),), "t1": (Attempt(4, score, 8), Attempt(9, score, 8)), "gone": (Attempt(9, 1.0),), "t2": ()}
