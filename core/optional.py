@@ -318,7 +318,7 @@ class PlannedRun:
     wanted: int
     """Tasks that an evolution may admit at most."""
     candidates: int
-    """Candidates validated in all evolutions at most."""
+    """Candidates of the synthesizer validated in all evolutions at most, without repaired ones."""
     policy: Any
     """The policy, made and not used; `Trainer.setup` has accepted it."""
     processes: int = 1
@@ -327,11 +327,18 @@ class PlannedRun:
     """Tasks that the synthesizer makes before the first iteration; `candidates` counts those tried for them too."""
     here: bool = False
     """Whether the run is to be on this machine; otherwise the model's files may be elsewhere."""
+    repairs: int = 0
+    """How often a refused candidate may go back to the synthesizer; 0 for a synthesizer that mends none."""
 
     @property
     def syntheses(self) -> int:
         """How often the synthesizer is asked: in each evolution, and for the initial tasks where it makes them."""
         return self.evolutions + bool(self.initial)
+
+    @property
+    def judged(self) -> int:
+        """Candidates validated at most, with those that the synthesizer repaired."""
+        return self.candidates * (1 + self.repairs)
 
 
 @runtime_checkable

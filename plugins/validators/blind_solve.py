@@ -85,12 +85,12 @@ class BlindSolve:
         self._attempts = services.attempts(self.options.policy, self.options.settings)
 
     def estimate(self, plan: PlannedRun) -> list[str]:
-        """How many attempts the policy makes at most; a candidate that is worded anew is attempted again."""
-        if not plan.candidates:
+        """How many attempts the policy makes at most; a candidate that was repaired is attempted again."""
+        if not plan.judged:
             return []
         who = "the teacher" if self.options.policy == TEACHER else "a policy"
         more = " (in calls of the teacher's endpoint that its estimate leaves out)" if self.options.policy == TEACHER else ""
-        return [f"attempts by {who} at candidates: at most {plan.candidates * self.options.attempts:,}{more}"]
+        return [f"attempts by {who} at candidates: at most {plan.judged * self.options.attempts:,}{more}"]
 
     def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
         return self.validate_all([candidate], environment, pool, held_out)[0]

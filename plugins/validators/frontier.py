@@ -110,9 +110,9 @@ class Frontier:
 
     def estimate(self, plan: PlannedRun) -> list[str]:
         """How many attempts the policy makes at most."""
-        if not plan.candidates:
+        if not plan.judged:
             return []
-        most = plan.candidates * self.options.attempts
+        most = plan.judged * self.options.attempts
         return [f"attempts at the door by the policy in training: at most {most:,} (a candidate that is decided sooner makes fewer)"]
 
     def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:

@@ -191,7 +191,7 @@ def test_without_a_teacher_the_run_does_not_begin(registry: Registry, tmp_path: 
 
 
 def test_the_plan_counts_the_attempts() -> None:
-    plan: Any = SimpleNamespace(candidates=10)
+    plan: Any = SimpleNamespace(judged=10)
     assert BlindSolve(BlindSolveOptions()).estimate(plan) == ["attempts by a policy at candidates: at most 30"]
     (line,) = BlindSolve(BlindSolveOptions(policy="teacher")).estimate(plan)
     assert line.startswith("attempts by the teacher at candidates: at most 30")
