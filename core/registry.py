@@ -40,6 +40,7 @@ DEFAULT_PLUGINS = (
     "coevolve.plugins.validators.execution",
     "coevolve.plugins.validators.request",
     "coevolve.plugins.validators.blind_solve",
+    "coevolve.plugins.validators.frontier",
     "coevolve.plugins.trainers.grpo",
     "coevolve.plugins.samplers.uniform",
     "coevolve.plugins.samplers.learnability",

@@ -11,7 +11,7 @@ from ..contracts import Synthesizer
 from ..errors import UserError
 from ..isolation.checked_environment import checked
 from ..isolation.guard import check_splits, splits_of, tasks_of
-from ..optional import NOTE, HasEstimate, Installable, NeedsEnvironment, NeedsServices, PlannedRun
+from ..optional import NOTE, HasEstimate, Installable, NeedsEnvironment, NeedsServices, PlannedRun, Repairs
 from ..record.summary import overlap_text
 from ..record.teacher_calls import replayed
 from ..registry import Registry
@@ -31,7 +31,8 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
     environment = registry.make("environment", config.environment)
     check_synthesis(config, type(environment))
     policy, trainer, *parts = (registry.make(kind, chosen) for kind, chosen in _chosen(config))
-    services = CheckedServices(config, registry, next((part for part in parts if isinstance(part, Synthesizer)), None))
+    synthesizer = next((part for part in parts if isinstance(part, Synthesizer)), None)
+    services = CheckedServices(config, registry, synthesizer)
     for part in parts:
         if isinstance(part, NeedsServices):
             part.bind_services(services)
@@ -55,6 +56,7 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
         processes=processes,
         initial=config.initial_synthetic,
         here=here,
+        repairs=config.repairs if isinstance(synthesizer, Repairs) else 0,
     )
     asking = [part for part in (*parts, trainer) if isinstance(part, HasEstimate)]
     return [

@@ -22,6 +22,7 @@ from ..isolation.checked_environment import checked
 from ..isolation.deadlines import CallBatch, DeadlinePool
 from ..model import Observation, Outcome, RolloutGroup, Sampling, Step, Task, Trajectory
 from ..optional import CountsCutAnswers, HasMetrics, StreamsCompletions
+from ..randomness import derive
 from ..record.timing import Clock
 from ..settings.config import Config
 from ..text import error_line
@@ -63,6 +64,7 @@ class _Rollout:
     task: Task
     index: int
     row: int
+    draw: int
     episode: Episode | None = None
     conversation: Conversation | None = None
     steps: list[Step] = field(factory=list)
@@ -99,12 +101,16 @@ class RolloutRunner:
         sampling: Sampling,
         iteration: int,
         keep: Callable[[Task, Episode], None] | None = None,
+        first: int | None = None,
     ) -> list[RolloutGroup]:
         """`count` rollouts of each task; groups in the tasks' order. Raises what the policy's engine raises.
 
         `keep` is given each episode that has a score, before it is closed; where it raises, the rollout is an infrastructure fault.
+        With a number as `first`, each task's rollouts have indices from there on, and what one samples depends on the seed, its task's id
+        and its index, not on the other tasks; without one it depends on the seed and its place in the batch.
         """
-        return self.grouped(tasks, count, iteration, self.part(policy, tasks, count, sampling, iteration, range(len(tasks) * count), keep))
+        numbers = range(len(tasks) * count)
+        return self.grouped(tasks, count, iteration, self.part(policy, tasks, count, sampling, iteration, numbers, keep, first))
 
     def part(
         self,
@@ -115,11 +121,17 @@ class RolloutRunner:
         iteration: int,
         numbers: range,
         keep: Callable[[Task, Episode], None] | None = None,
+        first: int | None = None,
     ) -> list[Trajectory]:
         """Only the rollouts in `numbers`, in order. On every rank, number n is rollout `n % count` of `tasks[n // count]`."""
+
+        def rollout(n: int) -> _Rollout:
+            task, index = tasks[n // count], n % count + (first or 0)
+            return _Rollout(task, index, n, n if first is None else derive(sampling.seed, task.id, index))
+
         made: list[Trajectory] = []
         for batch in _batches(numbers, self.limits.max_concurrent or max(1, len(numbers))):
-            rows = [_Rollout(tasks[n // count], n % count, n) for n in batch]
+            rows = [rollout(n) for n in batch]
             try:
                 self._open(policy, rows)
                 while live := [row for row in rows if not row.done]:
@@ -160,7 +172,7 @@ class RolloutRunner:
         with self.clock.part("generation"):
             for row in rows:
                 if row.episode is not None:
-                    row.conversation = policy.begin(row.task, row.episode.messages, row.episode.tools, row.row)
+                    row.conversation = policy.begin(row.task, row.episode.messages, row.episode.tools, row.draw)
 
     def _advance(self, policy: Policy, live: Sequence[_Rollout], sampling: Sampling) -> None:
         steps = self._pool.begin()

@@ -77,8 +77,9 @@ from coevolve.core.optional import (
     PlannedRun,
     Repairs,
     StreamsCompletions,
+    ValidatesTogether,
 )
-from coevolve.core.refusals import REPAIRABLE, Reason, Refusal
+from coevolve.core.refusals import REPAIRABLE, WORDING, Reason, Refusal
 from coevolve.core.replay import Replay, perform, play
 from coevolve.core.run.trained_run import TrainedRun, trained_run
 from coevolve.core.services import Attempts, Chat, Journal, Services
@@ -93,6 +94,7 @@ __all__ = [
     "REPAIRABLE",
     "SUCCESS",
     "TEACHER",
+    "WORDING",
     "Action",
     "Attempt",
     "Attempts",
@@ -166,6 +168,7 @@ __all__ = [
     "Trajectory",
     "Unsent",
     "UserError",
+    "ValidatesTogether",
     "Validator",
     "Verdict",
     "Worker",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import fields_dict
 
-from coevolve import CandidateTask, Chat, Environment, Feedback, Journal, PlannedRun, Services, Verdict
+from coevolve import WORDING, CandidateTask, Chat, Environment, Feedback, Journal, PlannedRun, Services, Verdict
 from coevolve.endpoint import EndpointOptions
 
 from .assignments import assignments
@@ -49,10 +49,13 @@ class Teacher:
         return "openai", {name: getattr(self.options, name) for name in fields_dict(EndpointOptions)}
 
     def repair(self, candidate: CandidateTask, verdict: Verdict, environment: Environment, rng: random.Random) -> CandidateTask | None:
-        """The candidate with another request for the same solution, in one call; None where the option `repair` is off."""
+        """The candidate with another request for the same solution, in one call.
+
+        None where the option `repair` is off, and for a refusal that does not lie in the wording.
+        """
         from .rewording import reword
 
-        if not self.options.repair or self.options.queries != "teacher" or self._client is None:
+        if verdict.reason not in WORDING or not self.options.repair or self.options.queries != "teacher" or self._client is None:
             return None
         return reword(self._client, candidate, verdict, environment)
 

@@ -14,7 +14,9 @@ from coevolve.core.record.store import Store
 from coevolve.core.run.drive import resume
 from coevolve.testing import Stockroom, TabularTrainer
 
-TABLES = ("tasks", "pools", "groups", "trajectories", "signals", "candidates", "verdicts", "metrics", "evaluations", "checkpoints")
+TABLES = (
+    "tasks", "pools", "groups", "trajectories", "signals", "candidates", "verdicts", "attempts", "metrics", "evaluations", "checkpoints",
+)  # fmt: skip
 
 
 def dump(folder: Path) -> dict[str, list[Any]]:
