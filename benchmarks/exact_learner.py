@@ -1,6 +1,6 @@
 """An exact learner on the desk: the loop's own parts around a policy without a network, for studies over many worlds.
 
-    OMP_NUM_THREADS=1 python benchmarks/exact_learner.py --seeds 1 2 3 [--clustering "producing app"]      # about a second a run
+benchmarks/exact_study.py compares arms on it.
 
 The policy is one logit for each of the desk's links (a lookup whose value goes to a certain tool): the logit of asking for the right form.
 A task is solved when all of its links are right, so held-out success is known exactly. The update is GRPO's:
@@ -12,37 +12,63 @@ Tasks, synthesizers, signals, samplers and validators are the package's. A world
 ones have in common (CLUSTERINGS), where each logit starts, the pool and the tests.
 """
 
-import argparse
+import math
 import random
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Any, cast
 
 import attrs
 import numpy as np
 from attrs import define, field, frozen
 
-from coevolve import Feedback, History, Outcome, RolloutGroup, Signal, Step, Synthesizer, Task, TaskPool, Trajectory
+from coevolve import (
+    CandidateTask,
+    Feedback,
+    History,
+    Outcome,
+    RolloutGroup,
+    Sampler,
+    Services,
+    Signal,
+    SignalDetector,
+    Step,
+    Synthesizer,
+    Task,
+    TaskPool,
+    Trajectory,
+    Validator,
+)
+from coevolve.core.rollouts.resting_tasks import active_tasks
+from coevolve.core.settings.retirement import Retirement
 from coevolve.environments.desk import Desk, DeskOptions
 from coevolve.environments.desk.demonstrations import ELSEWHERE, WEAK_APPS, WITHIN
 from coevolve.environments.desk.tools import LINKS, TOOLS
 from coevolve.environments.desk.values import FORMS
 from coevolve.plugins.samplers.uniform import Uniform, UniformOptions
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
+from coevolve.plugins.validators.frontier import Frontier, FrontierOptions
 from coevolve.signals.boundary import Boundary, BoundaryOptions
 from coevolve.signals.forgetting import Forgetting, ForgettingOptions
 from coevolve.signals.rare import Rare, RareOptions
 from coevolve.synthesizers.catalog import catalog_of
 from coevolve.synthesizers.links import SolvedTask, Survey
-from coevolve.synthesizers.programmatic import Programmatic, ProgrammaticOptions
-from coevolve.synthesizers.random import RandomExploration, RandomOptions
 
 Array = np.ndarray[Any, Any]
 PLACE = {link: number for number, link in enumerate(LINKS)}
 CLUSTERINGS = ("producing app", "consuming app", "kind of value", "nothing")
 ITERATIONS, BATCH, ROLLOUTS, EVERY, WANTED, INITIAL = 60, 16, 8, 10, 16, 64
 RATE, PULL = 0.55, 0.012
+TYPICAL = 0.93
+"""Length of a typical update before RATE, where it is normalised: that of the uniform sampler on a static pool."""
 SHARED = {"producer": 0.10, "consumer": 0.08, "app": 0.015, "all": 0.01}
 """Strength of the update for links that have something in common with a trained one, beside 1 for the link itself."""
+SIGNALS: Mapping[str, Callable[[], SignalDetector]] = {
+    "forgetting": lambda: Forgetting(ForgettingOptions()),
+    "boundary": lambda: Boundary(BoundaryOptions()),
+    "rare": lambda: Rare(RareOptions()),
+}
 STRONG, WEAK = (3.2, 5.0), (-1.25, -0.35)
 """Ranges of the starting logits: right in .96 to .99, and in .22 to .41 of the cases."""
 
@@ -97,6 +123,7 @@ class World:
     """theta_0, (links,)."""
 
     @classmethod
+    @lru_cache(maxsize=1)
     def draw(cls, seed: int, clustering: str = "producing app") -> "World":
         rng = random.Random(f"world {clustering} {seed}")
         weak = frozenset(weak_links(seed, clustering))
@@ -115,6 +142,13 @@ class Learner:
     catalog: Any = field(init=False)
     rollouts: int = 0
     """Rollouts so far, attempts at candidates included."""
+    attempts: int = 0
+    """Attempts at candidates so far."""
+    broken: set[str] = field(factory=set)
+    """Ids of tasks that cannot be solved."""
+    normalised: bool = True
+    """Whether an update is divided by the root mean square of all so far, as Adam does. A plain sum grows with the mixed groups."""
+    _squares: list[float] = field(factory=list)
     _known: dict[str, SolvedTask] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -134,9 +168,10 @@ class Learner:
     def probability(self) -> Array:
         return 1 / (1 + np.exp(-self.theta))
 
-    def group(self, task: Task, count: int, iteration: int) -> RolloutGroup:
-        """`count` rollouts of a task."""
+    def group(self, task: Task, count: int, iteration: int, door: bool = False) -> RolloutGroup:
+        """`count` rollouts of a task; at the `door` they are attempts at a candidate."""
         self.rollouts += count
+        self.attempts += count * door
         probability = self.probability()
         return RolloutGroup(task, iteration, tuple(self._rollout(task, n, iteration, probability) for n in range(count)))
 
@@ -147,6 +182,8 @@ class Learner:
             if place is not None and self.rng.random() >= probability[place]:
                 steps, score = [*steps[: use.source], *_mistake(steps[use.source], steps[use.target])], 0.0
                 break
+        if task.id in self.broken:
+            score = 0.0
         trajectory = Trajectory(task.id, iteration, index, (), tuple(steps), Outcome.COMPLETED, score)
         return attrs.evolve(trajectory, patterns=self.world.desk.patterns(trajectory))
 
@@ -165,6 +202,9 @@ class Learner:
                     if place is not None and use.link.producer in made:
                         right = float(made[use.link.producer] == dict(use.link.modes).get("as"))
                         moved[place] += advantage * (right - probability[place]) / ROLLOUTS
+        self._squares.append(float(moved @ moved))
+        if self.normalised and (typical := math.sqrt(sum(self._squares) / len(self._squares))):
+            moved *= TYPICAL / typical
         self.theta += RATE * (SHARES @ moved) - PULL * (self.theta - self.world.start)
 
     def success(self, sharp: float = 1.0) -> float:
@@ -182,81 +222,155 @@ def _mistake(lookup: Step, taker: Step) -> list[Step]:
 
 
 @frozen
+class Arm:
+    """What a run is made of."""
+
+    synthesizer: Callable[[Learner], Synthesizer | None] = lambda learner: None
+    """Made for a learner, since the oracle looks into it."""
+    signals: tuple[str, ...] = tuple(SIGNALS)
+    sampler: Callable[[], Sampler] = lambda: Uniform(UniformOptions())
+    frontier: FrontierOptions | None = None
+    wanted: int = WANTED
+    """Admitted tasks that end an evolution."""
+    candidates: int = 8 * WANTED
+    """Candidates of an evolution at most."""
+    retirement: Retirement = field(factory=Retirement)
+    refill: float = 0.0
+    """Further batches of an iteration at most, in place of groups without variance."""
+    scramble: str = ""
+    """A control: "tags" moves each signal to a task drawn at random, "scores" permutes the scores among the attempted tasks."""
+    broken: float = 0.0
+    """Share of candidates that cannot be solved, as a teacher that errs makes them."""
+    execution: bool = True
+    """Whether candidates are executed before they are admitted. Broken ones execute, as requests for something else do."""
+
+
+@frozen
 class Ended:
     """What a run came to."""
 
     greedy: float
     sampled: float
     rollouts: int
+    attempts: int
+    """Those among the rollouts that were made at candidates."""
     candidates: int
     admitted: int
     weak_covered: int
     """Weak links in the pool at the end."""
-    weak_share: float
-    """Share of weak ones among the links of admitted tasks."""
+    broken: int = 0
+    """Admitted tasks that cannot be solved."""
 
 
-def run(
-    world: World,
-    synthesizer: Synthesizer | None,
-    detectors: Sequence[Any],
-    sampler: Any,
-    seed: int = 0,
-    budget: int = ITERATIONS * BATCH * ROLLOUTS,
-    validator: Any = None,
-) -> Ended:
-    """The paper's loop until `budget` rollouts are made."""
-    learner = Learner(world, random.Random(f"rollouts {world.seed} {seed}"))
-    pool, history, recent = TaskPool(tuple(world.desk.tasks("train"))), History(), list[RolloutGroup]()
-    first = {task.id for task in pool}
-    candidates, iteration = 0, 0
-    while learner.rollouts < budget:
-        iteration += 1
-        tasks = sampler.pick(pool, history, BATCH, random.Random(f"sampler {world.seed} {seed} {iteration}"))
-        groups = [learner.group(task, ROLLOUTS, iteration) for task in tasks]
-        history = history.with_groups(groups)
-        recent += groups
-        learner.update(groups)
-        if synthesizer is None or iteration % EVERY or learner.rollouts >= budget or iteration > ITERATIONS - EVERY:
-            continue
-        signals: list[Signal] = [signal for detector in detectors for signal in detector.detect(recent, history)]
-        feedback = Feedback(iteration, tuple(signals), tuple(recent), history, pool, WANTED)
-        rng = random.Random(f"synthesizer {world.seed} {seed} {iteration}")
-        admitted: list[Task] = []
-        for candidate in synthesizer.synthesize(feedback, world.desk, rng):
-            candidates += 1
-            verdict = validator.validate(candidate, world.desk, pool.with_tasks(admitted), world.desk.tasks("test")) if validator else None
-            if verdict is None or verdict.accepted:
-                admitted.append(candidate.task)
-            if len(admitted) == WANTED or candidates > 400 * iteration:
+@frozen
+class Attempting:
+    """services.Services for the validator "frontier": the learner attempts candidates."""
+
+    learner: Learner
+
+    def attempts(self, policy: str, options: Mapping[str, Any]) -> "Attempting":
+        return self
+
+    def __call__(self, tasks: Sequence[Task], count: int, temperature: float, first: int = 0) -> list[RolloutGroup]:
+        return [self.learner.group(task, count, task.origin.iteration, door=True) for task in tasks]
+
+
+@define
+class Run:
+    """The paper's loop, until a number of rollouts is made, attempts at candidates among them."""
+
+    world: World
+    arm: Arm
+    seed: int = 0
+    normalised: bool = True
+    budget: int = ITERATIONS * BATCH * ROLLOUTS
+    learner: Learner = field(init=False)
+    pool: TaskPool = field(init=False)
+    history: History = field(factory=History)
+    recent: list[RolloutGroup] = field(factory=list)
+    validators: list[Validator] = field(init=False)
+    candidates: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        self.learner = Learner(self.world, self.draw("rollouts"), normalised=self.normalised)
+        self.pool = TaskPool(tuple(self.world.desk.tasks("train")))
+        self.validators = [Execution(ExecutionOptions())] if self.arm.execution else []
+        if self.arm.frontier is not None:
+            frontier = Frontier(self.arm.frontier)
+            frontier.bind_services(cast(Services, Attempting(self.learner)))
+            self.validators.append(frontier)
+
+    def draw(self, *purpose: object) -> random.Random:
+        """The generator for one purpose."""
+        return random.Random(" ".join(map(str, ("run", *purpose, self.world.seed, self.seed))))
+
+    def __call__(self) -> Ended:
+        first = {task.id for task in self.pool}
+        synthesizer, sampler, iteration = self.arm.synthesizer(self.learner), self.arm.sampler(), 0
+        detectors = [SIGNALS[name]() for name in self.arm.signals]
+        while self.learner.rollouts < self.budget:
+            iteration += 1
+            self.learner.update(self.rollout(sampler, iteration))
+            if synthesizer is None or iteration % EVERY or iteration > ITERATIONS - EVERY:
+                continue
+            signals = [signal for detector in detectors for signal in detector.detect(self.recent, self.history)]
+            admitted = self.explore(synthesizer, iteration, signals)
+            self.pool, self.recent = self.pool.with_tasks(admitted), []
+        links = {place for task in self.pool for place in self.learner.links(task)}
+        new = [task for task in self.pool if task.id not in first]
+        made, tried = (self.learner.rollouts, self.learner.attempts), (self.candidates, len(new))
+        success = self.learner.success(3.0), self.learner.success()
+        return Ended(*success, *made, *tried, len(links & self.world.weak), sum(task.id in self.learner.broken for task in new))
+
+    def rollout(self, sampler: Sampler, iteration: int) -> list[RolloutGroup]:
+        """A batch's groups; with refill those that are mixed come first."""
+        groups: list[RolloutGroup] = []
+        for part in range(1 + math.ceil(self.arm.refill)):
+            done = {group.task.id for group in groups}
+            mixed = sum(0 < (group.mean or 0) < 1 for group in groups)
+            room = BATCH if part == 0 else min(BATCH - mixed, round(BATCH * (1 + self.arm.refill)) - len(groups))
+            if room <= 0:
                 break
-        pool, recent = pool.with_tasks(admitted), []
-    links = [place for task in pool if task.id not in first for place in learner.links(task)]
-    covered = {place for task in pool for place in learner.links(task)} & world.weak
-    share = sum(place in world.weak for place in links) / len(links) if links else 0.0
-    return Ended(learner.success(3.0), learner.success(), learner.rollouts, candidates, len(pool.tasks) - len(first), len(covered), share)
+            awake = active_tasks(self.pool, self.history, iteration, self.arm.retirement, BATCH)
+            left = TaskPool(tuple(task for task in awake if task.id not in done)) if part else awake
+            tasks = sampler.pick(left, self.history, min(room, len(left)), self.draw("sampler", iteration, part)) if len(left) else []
+            groups += [self.learner.group(task, ROLLOUTS, iteration) for task in tasks]
+        self.history = self.history.with_groups(groups)
+        self.recent += groups
+        return sorted(groups, key=lambda group: not 0 < (group.mean or 0) < 1)[:BATCH]
 
+    def explore(self, synthesizer: Synthesizer, iteration: int, signals: Sequence[Signal]) -> list[Task]:
+        """Candidates through the door, until enough are admitted."""
+        wanted, rng = self.arm.wanted, self.draw("scramble", iteration)
+        history, recent = self.history, self.recent
+        if self.arm.scramble == "tags":
+            tasks = sorted({group.task.id for group in recent})
+            signals = [attrs.evolve(signal, task_id=rng.choice(tasks)) for signal in signals]
+        elif self.arm.scramble == "scores":
+            ids = list(history.attempts)
+            others = rng.sample(ids, len(ids))
+            history = attrs.evolve(history, attempts={one: history.attempts[other] for one, other in zip(ids, others, strict=True)})
+        feedback = Feedback(iteration, tuple(signals), tuple(recent), history, self.pool, wanted)
+        admitted: list[Task] = []
+        for candidate in islice(
+            synthesizer.synthesize(feedback, self.world.desk, self.draw("synthesizer", iteration)), self.arm.candidates
+        ):
+            self.candidates += 1
+            if self.draw("broken", candidate.task.id).random() < self.arm.broken:
+                self.learner.broken.add(candidate.task.id)
+            if self.admissible(candidate, admitted):
+                admitted.append(candidate.task)
+                if len(admitted) == wanted:
+                    break
+        return admitted
 
-def main() -> None:
-    """Print held-out success after the same number of rollouts, for each world and arm."""
-    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--clustering", choices=CLUSTERINGS, default=CLUSTERINGS[0])
-    given = parser.parse_args()
-    arms: dict[str, Callable[[], Any]] = {
-        "static": lambda: None,
-        "random": lambda: RandomExploration(RandomOptions()),
-        "cover": lambda: Programmatic(ProgrammaticOptions(use_signals=False)),
-        "programmatic": lambda: Programmatic(ProgrammaticOptions()),
-    }
-    for seed in given.seeds:
-        world = World.draw(seed, given.clustering)
-        print(f"world {seed}: {len(world.weak)} weak links, {Learner(world, random.Random(0)).success(3.0):.3f} nearly greedy at the start")
-        for name, make in arms.items():
-            detectors = (Forgetting(ForgettingOptions()), Boundary(BoundaryOptions()), Rare(RareOptions()))
-            ended = run(world, make(), detectors, Uniform(UniformOptions()), validator=Execution(ExecutionOptions()))
-            print(f"  {name:12} {ended.greedy:.3f} nearly greedy, {ended.sampled:.3f} sampled, weak links covered {ended.weak_covered}")
-
-
-if __name__ == "__main__":
-    main()
+    def admissible(self, candidate: CandidateTask, admitted: Sequence[Task]) -> bool:
+        """Whether every validator accepts; the attempts of an admitted candidate are its task's first history."""
+        pool, tests = self.pool.with_tasks(admitted), self.world.desk.tasks("test")
+        for validator in self.validators:
+            verdict = validator.validate(candidate, self.world.desk, pool, tests)
+            if not verdict.accepted:
+                return False
+            if verdict.attempts is not None:
+                self.history = self.history.with_groups([verdict.attempts])
+        return True

@@ -79,7 +79,7 @@ def link_outcomes(group: RolloutGroup, solved: SolvedTask | None, catalog: Catal
     """The outcomes of all links in a group's scored rollouts. `solved` is the reference when no rollout succeeded."""
     scored = [evolve(t, steps=tool_calls(t.steps, catalog)) for t in group.trajectories if t.score is not None]
     good = [trajectory for trajectory in scored if trajectory.success]
-    outcomes = [LinkOutcome(use.link, 0.0, group.task.id) for trajectory in good for use in link_uses(trajectory.steps, catalog)]
+    outcomes = [LinkOutcome(use.link, 0.0, group.task.id) for uses in _uses_of_each(good, catalog) for use in uses]
     references = list({repr([s.action for s in t.steps]): t.steps for t in good}.values()) or ([solved.steps] if solved else [])
     if not references:
         return outcomes
@@ -88,6 +88,19 @@ def link_outcomes(group: RolloutGroup, solved: SolvedTask | None, catalog: Catal
         if not trajectory.success:
             outcomes += _failed_outcomes(trajectory, references, linked, catalog)
     return outcomes
+
+
+def _uses_of_each(trajectories: Sequence[Trajectory], catalog: Catalog) -> list[list[LinkUse]]:
+    """The link uses of each trajectory; those that are equal are searched once, since most successes of a group are."""
+    known: list[tuple[Sequence[Step], list[LinkUse]]] = []
+    found = []
+    for trajectory in trajectories:
+        uses = next((uses for steps, uses in known if steps == trajectory.steps), None)
+        if uses is None:
+            uses = link_uses(trajectory.steps, catalog)
+            known.append((trajectory.steps, uses))
+        found.append(uses)
+    return found
 
 
 def _failed_outcomes(

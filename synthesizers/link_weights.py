@@ -54,14 +54,16 @@ class LinkWeights:
     rare: Mapping[str, float] = field(factory=dict)
     """Tool -> strength of the rare signal that named it."""
     counts: dict[Link, float] = field(factory=dict)
+    _uncounted: dict[Link, float] = field(factory=dict, init=False)
 
     def __call__(self, link: Link) -> float:
         """The weight of a link (the formula above)."""
-        popularity = (1 + self.uses.get(link.producer, 0)) * (1 + self.uses.get(link.consumer, 0))
-        estimate = self.estimate(link) if self.guided else 1.0
-        bonus = 1 + self.weighing.rare * max(self.rare.get(link.producer, 0.0), self.rare.get(link.consumer, 0.0))
-        count = 1 + self.counts.get(link, 0)
-        return estimate**self.weighing.estimate_power * math.sqrt(popularity) / count**self.weighing.count_power * bonus
+        if link not in self._uncounted:
+            popularity = (1 + self.uses.get(link.producer, 0)) * (1 + self.uses.get(link.consumer, 0))
+            estimate = self.estimate(link) if self.guided else 1.0
+            bonus = 1 + self.weighing.rare * max(self.rare.get(link.producer, 0.0), self.rare.get(link.consumer, 0.0))
+            self._uncounted[link] = estimate**self.weighing.estimate_power * math.sqrt(popularity) * bonus
+        return self._uncounted[link] / (1 + self.counts.get(link, 0)) ** self.weighing.count_power
 
     def estimate(self, link: Link) -> float:
         """The estimated failure rate of a link, in (0, 1)."""
@@ -108,9 +110,7 @@ def _scores(feedback: Feedback, solved: Sequence[SolvedTask]) -> list[ScoredTask
     """The last score of every attempted task: the policy as it is now, as far as rollouts show it."""
     attempts = feedback.history.attempts
     return [
-        ScoredTask(tuple(use.link for use in one.link_uses), attempts[one.task.id][-1].score)
-        for one in solved
-        if attempts.get(one.task.id)
+        ScoredTask(tuple(use.link for use in one.link_uses), attempts[one.task.id][-1].score) for one in solved if attempts.get(one.task.id)
     ]
 
 

@@ -81,8 +81,7 @@ class Programmatic:
         if not solved:
             return
         options = self.options
-        weighing = Weighing(options.estimates, options.estimate_power, options.count_power, options.rare, options.shrinkage)
-        weights = link_weights(feedback, signals, solved, catalog, weighing)
+        weights = self.weights(feedback, signals, solved, catalog)
         search: GoalSearch | LinkSearch = LinkSearch(options, feedback, environment, catalog, solved, rng, signals, weights)
         if offers_goals(environment):
             search = GoalSearch(options.choice, options.max_calls, feedback, environment, catalog, solved, rng, signals, weights)
@@ -90,6 +89,12 @@ class Programmatic:
             yield from search.run()
         except BudgetExhausted:
             return
+
+    def weights(self, feedback: Feedback, signals: Sequence[Signal], solved: Sequence[SolvedTask], catalog: Catalog) -> LinkWeights:
+        """The weights of an evolution's links; a synthesizer with weights of its own overrides this."""
+        options = self.options
+        weighing = Weighing(options.estimates, options.estimate_power, options.count_power, options.rare, options.shrinkage)
+        return link_weights(feedback, signals, solved, catalog, weighing)
 
 
 @define
