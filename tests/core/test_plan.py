@@ -57,8 +57,10 @@ def test_counts_follow_the_settings(registry: Registry) -> None:
     found = made(registry, "desk", "synthesizer.name=none", "evaluation.every=0", "evaluation.final_tasks=0")
     assert line(found, "evolutions: none") and "evaluations: 3,200" in line(found, "environment episodes")
     assert line(made(registry, "desk", "steps=20"), "evolutions").startswith("evolutions: 1,")
-    tried = made(registry, "desk", 'validators.names=["execution","blind_solve"]', "validators.blind_solve.attempts=3")
+    tried = made(registry, "desk", 'validators.names=["execution","blind_solve"]', "validators.blind_solve.attempts=3", "repairs=0")
     assert line(tried, "attempts by a policy") == "attempts by a policy at candidates: at most 1,920"
+    tried = made(registry, "desk", 'validators.names=["execution","frontier"]', "validators.frontier.attempts=3", "repairs=0")
+    assert "at most 1,920 " in line(tried, "attempts at the door")
 
 
 @pytest.mark.usefixtures("unopened")
