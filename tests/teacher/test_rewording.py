@@ -97,6 +97,14 @@ def test_a_teacher_that_is_told_not_to_repairs_nothing() -> None:
     assert Reason.MISUNDERSTOOD in REPAIRABLE and Reason.UNASKED not in REPAIRABLE, "another wording cannot mend a solution"
 
 
+def test_a_teacher_is_asked_only_where_the_wording_was_refused() -> None:
+    teacher, client = Teacher(TeacherOptions()), Answers(json.dumps({"requests": ["Get me lamps.", "Two of the floor lamp."]}))
+    teacher._client = client  # type: ignore[assignment]
+    too_easy = attrs.evolve(VERDICT, reason=Reason.TOO_EASY)
+    assert teacher.repair(CANDIDATE, too_easy, SHOP, random.Random(0)) is None and not client.asked
+    assert teacher.repair(CANDIDATE, VERDICT, SHOP, random.Random(0)) is not None and client.asked
+
+
 def test_the_teacher_reads_with_its_own_model_and_endpoint() -> None:
     teacher = Teacher(TeacherOptions(model="big", base_url="http://127.0.0.1:9/v1", api_key_env="", concurrency=2))
     assert isinstance(teacher, HasReader)
