@@ -14,7 +14,7 @@ from .catalog import Catalog, same_call
 from .links import Link, SolvedTask, link_uses
 
 DROPPABLE = frozenset({"droppable_call"})
-TOO_SHORT = frozenset({"too_easy", "no_effect"})
+TOO_SHORT = frozenset({"too_easy", "no_effect", "solved_by_nothing"})
 TOO_LONG = frozenset({"too_hard"})
 NOT_EXECUTABLE = frozenset({"call_failed", "replay_differs"})
 REPAIRED_HERE = DROPPABLE | TOO_SHORT | TOO_LONG | NOT_EXECUTABLE

@@ -1,9 +1,9 @@
 """Repair candidates that were refused for what their solution does: make them longer, shorter, without a call, or with other values.
 
-    droppable_call              the calls without the one that the verdict names
-    too_easy, no_effect         the calls again, and one or two further links, or a further goal
-    too_hard                    the shortest part of the calls that holds a target link, or the goal's first turns
-    call_failed, replay_differs the same kind of calls with other values, or another goal of the same kind
+    droppable_call                          the calls without the one that the verdict names
+    too_easy, no_effect, solved_by_nothing  the calls again, and one or two further links, or a further goal
+    too_hard                                the shortest part of the calls that holds a target link, or the goal's first turns
+    call_failed, replay_differs             the same kind of calls with other values, or another goal of the same kind
 
 link_repairs.py does this for chains of calls, goal_repairs.py for goals (optional.HasGoals). A repair is a pure function of the candidate,
 the verdict, the environment, the random numbers and of what the synthesizer was given in this evolution (`EvolutionInput`). It explores in
