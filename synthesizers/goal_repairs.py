@@ -1,7 +1,7 @@
 """Repair a refused task that was made of a goal (repairs.py), where the environment knows what its users want (optional.HasGoals)."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 
 import attrs
 from attrs import define, field
@@ -15,7 +15,7 @@ from .refused import DROPPABLE, TOO_LONG, TOO_SHORT, RefusedCandidate, named_cal
 OFFERED = 8
 """Goals that are asked for at once."""
 FURTHER = 4
-"""Goals that are tried as the continuation of a task that is too easy."""
+"""Goals that are tried as the continuation of a task that is too easy, or in the place of one with a call that is not needed."""
 WORLDS = 4
 """Worlds in which another goal of the same kind is looked for."""
 JOINT = " + "
@@ -53,17 +53,21 @@ class GoalRepair:
         return next((made for one in found if (made := self._candidate(one)) is not None), None)
 
     def _longer(self) -> Iterator[ExecutedGoal]:
-        """The candidate's calls and then a further goal, which knows of them; as turns of their own where tasks have several."""
+        """The candidate's calls and then a further goal, which knows of them; as turns of its own where tasks have several.
+
+        Goals of kinds that the candidate has not are tried first.
+        """
         refused = self.refused
         refused.budget.spend(1 + len(refused.actions))
         offered = offered_goals(refused.environment, refused.start, refused.rng.getrandbits(32), FURTHER, refused.actions)
         several = any(action.turn for one in refused.known.solved for action in one.task.solution)
         first = refused.candidate.task.query
         number = max((action.turn for action in refused.actions), default=-1) + 1 if several else 0
+        had = set(self.kind.split(JOINT))
         beginnings = [refused.actions]
         if refused.actions and not refused.actions[-1].arguments:
             beginnings.append(refused.actions[:-1])  # the call may only end the episode, which the further goal does now
-        for goal in offered:
+        for goal in sorted(offered, key=lambda goal: bool(had & set(goal.kind.split(JOINT)))):
             more = [attrs.evolve(action, turn=number + action.turn * several) for action in goal.actions]
             kind = JOINT.join(part for part in (self.kind, goal.kind) if part)
             for beginning in beginnings:
@@ -87,14 +91,16 @@ class GoalRepair:
         turns = max((action.turn for action in actions), default=0) + 1
         if len(texts) != turns:
             return
-        kinds = self.kind.split(JOINT)
+        # A turn without calls is the beginning of the next one's goal.
+        kinds, calling = self.kind.split(JOINT), sorted({action.turn for action in actions})
         counts = sorted(range(1, turns), key=lambda count: (abs(count - turns // 2), count)) if most is None else [most]
         for count in counts:
             kept = tuple(action for action in actions if action.turn < count)
             # A last turn without calls leaves something open that only the next turn says.
             if not kept or kept[-1].turn != count - 1:
                 continue
-            kind = JOINT.join(kinds[:count]) if len(kinds) == turns else self.kind
+            whole = sum(turn < count for turn in calling)
+            kind = JOINT.join(kinds[:whole]) if len(kinds) == len(calling) else self.kind
             done = self.goals.execute(self.refused.start, Goal(kind, "\n\n".join(texts[:count]), kept))
             if done is not None:
                 yield done
@@ -106,7 +112,7 @@ class GoalRepair:
         dropped = next((n for n, action in enumerate(actions) if named is not None and same_call(action, named)), None)
         if dropped is None:
             return None
-        for one in chain(self._first_turns(actions[dropped].turn), self._same_kind()):
+        for one in chain(self._first_turns(actions[dropped].turn), islice(self._same_kind(), FURTHER)):
             made = self._candidate(one)
             if made is not None and refused.spare(made.task, made.exploration) is None:
                 return made
