@@ -118,15 +118,18 @@ def test_a_goal_with_a_call_too_many_is_worded_anew_or_replaced_by_one_of_its_ki
     room: Any = Forgetful(StockroomOptions())
     room.always = always
     maker, execution = Programmatic(ProgrammaticOptions()), Execution(ExecutionOptions(drop_all=True))
-    found = [(one, execution.validate(one, room, TaskPool(()), ())) for one in drawn(maker, room)]
-    refused = [(one, verdict) for one, verdict in found if verdict.reason == "droppable_call"]
+    judged = [(one, execution.validate(one, room, TaskPool(()), ())) for one in drawn(maker, room, 40)]
+    refused = [(one, verdict) for one, verdict in judged if verdict.reason == "droppable_call"]
     assert len(refused) >= 3
-    for candidate, verdict in refused:
-        made = repair(maker, candidate, verdict, room)
-        assert made is not None and execution.validate(made, room, TaskPool(()), ()).accepted
+    found = [(candidate, repair(maker, candidate, verdict, room)) for candidate, verdict in refused]
+    repaired = [(candidate, made) for candidate, made in found if made is not None]
+    assert len(repaired) >= len(refused) / 2, "the pool has some of the requests that the room words"
+    for candidate, made in repaired:
+        assert execution.validate(made, room, TaskPool(()), ()).accepted
         assert len(made.task.solution) == len(candidate.task.solution) - 1
         assert made.task.origin.detail["goal"] == candidate.task.origin.detail["goal"]
-        assert always == made.task.query.startswith("Please "), "only where every goal looks twice has the room to find words"
+    worded = [made.task.query.startswith("Please ") for _, made in repaired]
+    assert all(worded) if always else not all(worded), "the room finds words where it has no goal of the kind without such a call"
 
 
 def test_a_further_goal_is_made_after_the_calls_of_the_candidate() -> None:
