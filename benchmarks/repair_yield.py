@@ -5,8 +5,8 @@
 Candidates of `programmatic` and `random` go through the validators "minimal" and "execution", and then through four attempts by a policy
 that is made up: it gets each link right with a probability that is drawn once for the two tools (0.3, 0.7, 0.9 or 1.0), and solves a task
 when it gets all of its links right. More than two solved attempts are too easy, none is too hard. With `--drop-all` the scorer must miss
-every call, lookups included, which the desk's scorer does not: this gives many `droppable_call`. A refused candidate is repaired up to
-`--repairs` times. The pool does not grow, so that all candidates are judged alike.
+every call, lookups included, which the desk's scorer does not: this gives many `droppable_call`, and no attempts are made. A refused
+candidate is repaired up to `--repairs` times. The pool does not grow, so that all candidates are judged alike.
 """
 
 import argparse
@@ -35,7 +35,7 @@ class Judge:
     """The validators and the made-up policy."""
 
     def __init__(self, desk: Any, seed: int, drop_all: bool) -> None:
-        self.desk, self.seed = desk, seed
+        self.desk, self.seed, self.attempts = desk, seed, 0 if drop_all else ATTEMPTS
         self.catalog, self.pool = catalog_of(desk.describe()), TaskPool(tuple(desk.tasks("train")))
         self.validators: list[Any] = [Minimal(MinimalOptions()), Execution(ExecutionOptions(drop_all=drop_all))]
 
@@ -45,14 +45,16 @@ class Judge:
             verdict: Verdict = validator.validate(candidate, self.desk, self.pool, self.desk.tasks("test"))
             if not verdict.accepted:
                 return verdict
+        if not self.attempts:
+            return Verdict(True, "accepted")
         (solved,) = Survey().solved([candidate.task], self.desk, self.catalog)
         rate = 1.0
         for use in solved.link_uses:
             rate *= SKILLS[crc32(f"{self.seed} {use.link.producer} {use.link.consumer}".encode()) % len(SKILLS)]
         draw = random.Random(f"{self.seed} {candidate.task.id} {candidate.task.query}")
-        count = sum(draw.random() < rate for _ in range(ATTEMPTS))
+        count = sum(draw.random() < rate for _ in range(self.attempts))
         reason = "too_easy" if count > HIGH else "too_hard" if count < LOW else "accepted"
-        return Verdict(reason == "accepted", reason, f"{count} of {ATTEMPTS} attempts solved it")
+        return Verdict(reason == "accepted", reason, f"{count} of {self.attempts} attempts solved it")
 
 
 def measure(maker: Any, judge: Judge, count: int, repairs: int) -> tuple[Counter[str], Counter[tuple[str, str]]]:
