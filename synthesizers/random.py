@@ -55,10 +55,10 @@ class RandomExploration:
         self._known: EvolutionInput | None = None
 
     def estimate(self, plan: PlannedRun) -> list[str]:
-        """How many environment calls the evolutions make at most, and the synthesis of the initial tasks."""
-        return (
-            [f"exploration by {self.name}: at most {plan.syntheses * self.options.max_calls:,} environment calls"] if plan.syntheses else []
-        )
+        """How many environment calls the evolutions make at most, with the synthesis of the initial tasks, and a repair."""
+        calls, repair = plan.syntheses * self.options.max_calls, self.options.repair_calls
+        more = f", and {repair:,} for each repair of a refused candidate" if repair else ""
+        return [f"exploration by {self.name}: at most {calls:,} environment calls{more}"] if plan.syntheses else []
 
     def repair(self, candidate: CandidateTask, verdict: Verdict, environment: Environment, rng: random.Random) -> CandidateTask | None:
         """The candidate longer, shorter, without a call or with other values, as the verdict's reason demands (repairs.py)."""

@@ -53,7 +53,7 @@ ALL = pytest.mark.parametrize("environment", [DESK, ROOM], ids=["desk", "stockro
 @pytest.mark.parametrize(("verdict", "least"), [(TOO_EASY, 8), (TOO_HARD, 0), (CALL_FAILED, 3), (NO_EFFECT, 8)])
 def test_repaired_candidates_have_the_length_that_the_reason_demands(kind: int, environment: Any, verdict: Verdict, least: int) -> None:
     maker = makers()[kind]
-    candidates = drawn(maker, environment)
+    candidates: list[Any] = drawn(maker, environment)
     made = repaired(maker, candidates, verdict, environment)
     assert sum(one is not None for one in made) >= least
     minimal = Minimal(MinimalOptions())
