@@ -136,7 +136,7 @@ class Prompts:
             count=self.options.candidates,
             rules=RULES,
             turns=f" {TURNS}" if self.several and self.options.queries == "teacher" else "",
-            shape=_shape(self.options.queries, self.several),
+            shape=shape(self.options.queries, self.several),
         )
         return self._ask(text)
 
@@ -209,7 +209,8 @@ def fitted(head: Sequence[Message], talk: Sequence[Message], chars: int) -> list
     return [*before, {**last, "content": f"{last['content']}\n\n{note}"}, *kept]
 
 
-def _shape(queries: str, several: bool) -> str:
+def shape(queries: str, several: bool) -> str:
+    """The shape of a reply with candidate tasks, as an example. `several`: whether tasks have several turns."""
     words = '"intent": "what it is for"'
     if queries == "teacher" and several:
         turn = '{"request": "what the user says, with every value that is needed and no tool\'s name", "solution": [1]}'

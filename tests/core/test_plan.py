@@ -47,7 +47,8 @@ def test_the_counts_of_the_default_run(registry: Registry) -> None:
     # Two evaluations of 400 tasks and two of 200, greedy and sampled.
     assert line(found, "environment episodes").endswith(": 10,080 (evaluations: 2,400)")
     assert line(found, "evolutions") == "evolutions: 5, at most 80 new tasks of 640 candidates"
-    assert line(found, "exploration") == "exploration by programmatic: at most 20,000 environment calls"
+    explored = "exploration by programmatic: at most 20,000 environment calls, and 300 for each repair of a refused candidate"
+    assert line(found, "exploration") == explored
     assert line(found, "teacher calls") == "teacher calls: none (no part asks a teacher)"
 
 
