@@ -25,12 +25,13 @@ throughout. Calls that do harm beside the right ones are not subtracted: an envi
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 from attrs import define, field, frozen
 
 from ..contracts import Environment
-from ..model import SUCCESS, Action, Observation, Step, Task
+from ..model import SUCCESS, Action, Observation, RolloutGroup, Step, Task, Trajectory
 
 MOST = 0.99
 """Largest progress of a failed rollout, whatever its episode says."""
@@ -79,6 +80,18 @@ def settled(score: float | None, found: float | None) -> float | None:
     if score is None:
         return None
     return 1.0 if score >= SUCCESS else None if found is None else min(found, MOST)
+
+
+def mean_progress(groups: Iterable[RolloutGroup]) -> dict[str, float]:
+    """The mean over the rollouts that know their progress, as the metric `progress`; empty where none does."""
+    found = known_progress(t for group in groups for t in group.trajectories)
+    return {} if found is None else {"progress": found}
+
+
+def known_progress(trajectories: Iterable[Trajectory]) -> float | None:
+    """The mean progress of those trajectories that have a score and know it; None where none does."""
+    known = [t.progress for t in trajectories if t.score is not None and t.progress is not None]
+    return fmean(known) if known else None
 
 
 def unexecuted(task: Task) -> Reference:
