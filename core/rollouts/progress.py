@@ -6,10 +6,9 @@ A success (score >= SUCCESS) has progress 1, an infrastructure fault has none. T
 2. m / (n + 1), where the task's solution has n calls and the rollout did m of them. The 1 stands for the right end, which it missed.
 3. None: the task has no known solution.
 
-For 2 the solution is executed once a task, in an episode of its own, and remembered as far as it is needed here. This costs one episode
-for K rollouts of every iteration: on the testing Stockroom with its own progress taken away, 2 percent of the time of ten iterations of
-four rollouts (tests/core/test_progress.py has that environment). A call of the solution that fails, or an episode that raises or passes
-its deadline, leaves the calls alone to compare.
+For 2 the solution is executed once a task, in an episode of its own, and remembered as far as it is needed here: one episode beside the K
+rollouts of every iteration (0.2 s beside 58 s of rollouts for 400 tasks of the desk, benchmarks/progress_of_failures.py). Where the episode
+raises or passes the deadline of one call, or a call of the solution fails, the calls alone are compared, in order.
 
 The state's digest before and after each text says which calls of the solution change the world:
 
