@@ -70,7 +70,7 @@ def make_group(
     of = make_task(task) if isinstance(task, str) else task
     rollouts = (
         make_trajectory(of.id, score, iteration=iteration, index=index, steps=steps, patterns=patterns, progress=known)
-        for index, (score, known) in enumerate(zip(scores, chain(progress, repeat(None))))
+        for index, (score, known) in enumerate(zip(scores, chain(progress, repeat(None)), strict=False))
     )
     return RolloutGroup(of, iteration, tuple(rollouts))
 
