@@ -16,7 +16,7 @@ def progress(task: Task, *texts: str) -> float:
     with DESK.open(task) as episode:
         for text in texts:
             episode.step(text)
-        return float(episode.progress())  # type: ignore[attr-defined]
+        return float(episode.progress())
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
@@ -52,8 +52,8 @@ def test_snapshots_keep_what_was_found() -> None:
     script = DESK.script(task.solution)
     with DESK.open(task) as episode:
         episode.step(script[0])
-        mark, before = episode.snapshot(), episode.progress()  # type: ignore[attr-defined]
+        mark, before = episode.snapshot(), episode.progress()
         for text in script[1:]:
             episode.step(text)
         episode.restore(mark)
-        assert episode.progress() == before < 1.0  # type: ignore[attr-defined]
+        assert episode.progress() == before < 1.0
