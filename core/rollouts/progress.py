@@ -8,7 +8,7 @@ A success (score >= SUCCESS) has progress 1, an infrastructure fault has none. T
 
 For 2 the solution is executed once a task, in an episode of its own, and remembered as far as it is needed here: one episode beside the K
 rollouts of every iteration (0.2 s beside 58 s of rollouts for 400 tasks of the desk, benchmarks/progress_of_failures.py). Where the episode
-raises or passes the deadline of one call, or a call of the solution fails, the calls alone are compared, in order.
+raises or passes the deadline of one call, or a call of the solution fails or is not understood, the calls alone are compared, in order.
 
 The state's digest before and after each text says which calls of the solution change the world:
 
@@ -112,7 +112,7 @@ def executed(environment: Environment, task: Task) -> Reference:
             calls += [ReferenceCall(_call(s.action), _result(s.result), state != before) for s in steps if not _farewell(s, seen)]
             if seen.done:
                 break
-        return Reference(tuple(calls), state)
+        return Reference(tuple(calls), state) if calls else unexecuted(task)
 
 
 def _farewell(step: Step, seen: Observation) -> bool:

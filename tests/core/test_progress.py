@@ -1,5 +1,8 @@
 """Progress of rollouts: asked of their episodes, or read off their calls beside those of the task's solution."""
 
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
 import attrs
 import pytest
 from hypothesis import given
@@ -141,6 +144,35 @@ def test_a_solution_that_cannot_be_executed_is_compared_by_its_calls() -> None:
     assert trajectory.outcome is Outcome.COMPLETED and trajectory.progress == 0.4
     wrong = attrs.evolve(task, solution=(Action("catalog.find", {"item": "unicorn", "as": "code"}), *task.solution))
     assert executed(checked(Silent()), wrong) == unexecuted(wrong)
+
+
+class Light:
+    """What an environment must have at least: the solution's texts are not known, so they are not understood."""
+
+    name: ClassVar[str] = "light"
+    Options: ClassVar[type] = StockroomOptions
+
+    def __init__(self, room: Stockroom, knows: bool) -> None:
+        self.room, self.knows = room, knows
+
+    def tasks(self, split: str) -> list[Task]:
+        return list(self.room.tasks(split))
+
+    def open(self, task: Task) -> Any:
+        inside = self.room.open(task)
+        methods = ("step", "score", "progress") if self.knows else ("step", "score")
+        return SimpleNamespace(**{name: getattr(inside, name) for name in methods})
+
+
+@pytest.mark.parametrize(("knows", "found"), [(True, [0.0, 0.0, 0.5]), (False, [0.0, 0.2, 0.2])])
+def test_an_environment_with_the_least_methods_has_progress(knows: bool, found: list[float]) -> None:
+    room = Stockroom(StockroomOptions())
+    task = chain(room)
+    find, _, _, mail, _ = room.script(task.solution)
+    texts = [("",), (find, ""), (mail, mail, "")]
+    runner = RolloutRunner(checked(Light(room, knows)), RolloutLimits(20, 5.0, 1), Clock())
+    (group,) = runner.run(ScriptedPolicy(ScriptedOptions(lambda task, row: texts[row])), [task], 3, Sampling(), 1)
+    assert [trajectory.progress for trajectory in group.trajectories] == found
 
 
 def test_a_task_without_a_solution_has_no_progress() -> None:
