@@ -51,6 +51,13 @@ def test_the_counts_of_the_default_run(registry: Registry) -> None:
     assert line(found, "teacher calls") == "teacher calls: none (no part asks a teacher)"
 
 
+def test_a_refill_makes_the_counts_ranges(registry: Registry) -> None:
+    found = made(registry, "desk", "refill=2")
+    told = "rollouts: 7,680 to 23,040 (60 iterations x 16 tasks x K 8, and at most 2 times as many to refill batches)"
+    assert line(found, "rollouts") == told
+    assert line(found, "environment episodes").endswith(": 10,080 to 25,440 (evaluations: 2,400)")
+
+
 def test_counts_follow_the_settings(registry: Registry) -> None:
     found = made(registry, "desk", "steps=0", "evaluation.final_tasks=10")
     assert line(found, "environment episodes").endswith(": 20 (evaluations: 20)") and line(found, "evolutions: none")
