@@ -34,6 +34,7 @@ from .record.timing import Clock, timed
 from .refusals import REPAIRABLE, Reason, Refusal
 from .registry import Registry
 from .rollouts.evaluation import evaluate
+from .rollouts.progress import mean_progress
 from .rollouts.refill import missing, trained, untouched
 from .rollouts.resting_tasks import active_tasks
 from .rollouts.run_health import CircuitBreaker, StallNotice
@@ -128,6 +129,7 @@ class Loop:
         """The update of `iteration` is done: evolve and evaluate when it is time. Returns True when a checkpoint is due."""
         config, last = self.config, iteration >= self.config.steps
         self.iteration = iteration
+        metrics = metrics | mean_progress([group for group in self.recent if group.iteration == iteration])
         self.report(iteration, metrics)
         if iteration % config.evolve_every == 0 and not last:
             metrics = metrics | {"admitted": float(self.evolve(iteration))}
@@ -271,7 +273,7 @@ class Loop:
             with self.clock.part("evaluation"):
                 report = evaluate(self.evaluator, self.trainer.policy(), self.held_out, mode, config, count=count)
             results[mode] = report.success
-            self.store.add_evaluation(iteration, settings.split, mode, report.success, report.tasks, report.faults)
+            self.store.add_evaluation(iteration, settings.split, mode, report.success, report.tasks, report.faults, report.progress)
             if text := report.cut_short():
                 self.diagnose(iteration, text)
             if iteration in (0, config.steps) and (text := report.suspicious()):
