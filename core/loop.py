@@ -35,6 +35,8 @@ from .record.timing import Clock, timed
 from .refusals import REPAIRABLE
 from .registry import Registry
 from .rollouts.evaluation import evaluate
+from .rollouts.progress import mean_progress
+from .rollouts.refill import missing, trained, untouched
 from .rollouts.resting_tasks import active_tasks
 from .rollouts.run_health import CircuitBreaker, StallNotice
 from .rollouts.runner import RolloutRunner
@@ -95,19 +97,29 @@ class Loop:
         return self.config.steps
 
     def rollout(self, policy: Policy, iteration: int) -> list[RolloutGroup]:
-        """Sample a batch of tasks from D_t, leaving out those that rest, and roll each out K times."""
+        """Sample a batch of tasks from D_t, leaving out those that rest, and roll each out K times; then refill it (rollouts/refill.py)."""
         self.begin_rollouts()
-        config = self.config
-        pool = active_tasks(self.pool, self.history, iteration, config.retirement, config.batch)
-        tasks = self.sampler.pick(pool, self.history, config.batch, generator(config.seed, "sampler", iteration))
-        sampling = Sampling(config.temperature, config.max_new_tokens, derive(config.seed, "rollout", iteration))
-        groups = self.runner.run(policy, tasks, config.rollouts, sampling, iteration)
-        with self.clock.part("store"):
-            self.store.add_groups(groups)
-        self.breaker.check(groups)
-        self.history = self.history.with_groups(groups)
+        config, history = self.config, self.history
+        pool = active_tasks(self.pool, history, iteration, config.retirement, config.batch)
+        groups: list[RolloutGroup] = []
+        for wave in range(1 + config.refill):
+            wanted = missing(groups, config.batch)
+            left = untouched(pool, groups)
+            if groups:
+                wanted = min(wanted, len(left))
+            if not wanted:
+                break
+            place = (iteration, wave) if wave else (iteration,)
+            tasks = self.sampler.pick(left, history, wanted, generator(config.seed, "sampler", *place))
+            sampling = Sampling(config.temperature, config.max_new_tokens, derive(config.seed, "rollout", *place))
+            made = self.runner.run(policy, tasks, config.rollouts, sampling, iteration)
+            with self.clock.part("store"):
+                self.store.add_groups(made)
+            groups += made
+            self.breaker.check(groups)
+        self.history = history.with_groups(groups)
         self.recent += groups
-        return groups
+        return trained(groups, config.batch) if config.refill else groups
 
     def begin_rollouts(self) -> None:
         """Call `on_first_rollout`, once."""
@@ -118,6 +130,7 @@ class Loop:
         """The update of `iteration` is done: evolve and evaluate when it is time. Returns True when a checkpoint is due."""
         config, last = self.config, iteration >= self.config.steps
         self.iteration = iteration
+        metrics = metrics | mean_progress([group for group in self.recent if group.iteration == iteration])
         self.report(iteration, metrics)
         if iteration % config.evolve_every == 0 and not last:
             metrics = metrics | self.evolve(iteration)
@@ -258,7 +271,7 @@ class Loop:
             with self.clock.part("evaluation"):
                 report = evaluate(self.evaluator, self.trainer.policy(), self.held_out, mode, config, count=count)
             results[mode] = report.success
-            self.store.add_evaluation(iteration, settings.split, mode, report.success, report.tasks, report.faults)
+            self.store.add_evaluation(iteration, settings.split, mode, report.success, report.tasks, report.faults, report.progress)
             if text := report.cut_short():
                 self.diagnose(iteration, text)
             if iteration in (0, config.steps) and (text := report.suspicious()):

@@ -89,6 +89,9 @@ class Config:
     """B: tasks of an iteration (paper: 32)."""
     rollouts: int = field(default=8, validator=ge(2))
     """K: rollouts of each task of an iteration (paper: 8); a group of one has no advantage."""
+    refill: int = field(default=0, validator=and_(ge(0), le(1000)))
+    """Further batches of tasks, at most, that an iteration rolls out to replace groups with equal scores, which teach nothing (DAPO's
+    dynamic sampling; 0: none, as in the paper). Each has as many tasks as mixed groups are missing; all their rollouts count."""
     temperature: float = field(default=1.0, validator=gt(0))
     """Sampling temperature of the rollouts."""
     max_new_tokens: int = field(default=256, validator=ge(1))

@@ -53,8 +53,8 @@ def test_the_teacher_words_the_same_solution_anew() -> None:
     made = reword(client, CANDIDATE, VERDICT, SHOP)
     assert made is not None and made.task.solution == TASK.solution
     assert made.task.query == "Which lamps are there?\n\nBuy two of\nthe floor lamp.", "an empty line would begin another turn"
-    assert (made.task.id, made.calls) == ("shop-task-repaired", ("4/abstract/1", "4/repair/shop-task"))
-    assert made.task.origin.detail["repaired"] == "shop-task: ambiguous" and made.task.origin.parents == ("seed",)
+    assert (made.task.id, made.calls) == ("shop-task-r1", ("4/abstract/1", "4/repair/shop-task"))
+    assert made.task.origin.detail["repaired"] == "shop-task" and made.task.origin.parents == ("seed",)
     ((key, iteration, purpose, text, schema),) = client.asked
     assert (key, iteration, purpose, client.closed) == ("4/repair/shop-task", 4, "repair", 1)
     assert "buy_item could as well take 'LX71'" in text and '"item_id": "LX72"' in text and "2 texts" in text
@@ -95,14 +95,6 @@ def test_a_teacher_that_is_told_not_to_repairs_nothing() -> None:
     teacher = Teacher(TeacherOptions(repair=False))
     assert isinstance(teacher, Repairs) and teacher.repair(CANDIDATE, VERDICT, SHOP, random.Random(0)) is None
     assert Reason.MISUNDERSTOOD in REPAIRABLE and Reason.UNASKED not in REPAIRABLE, "another wording cannot mend a solution"
-
-
-def test_a_teacher_is_asked_only_where_the_wording_was_refused() -> None:
-    teacher, client = Teacher(TeacherOptions()), Answers(json.dumps({"requests": ["Get me lamps.", "Two of the floor lamp."]}))
-    teacher._client = client  # type: ignore[assignment]
-    too_easy = attrs.evolve(VERDICT, reason=Reason.TOO_EASY)
-    assert teacher.repair(CANDIDATE, too_easy, SHOP, random.Random(0)) is None and not client.asked
-    assert teacher.repair(CANDIDATE, VERDICT, SHOP, random.Random(0)) is not None and client.asked
 
 
 def test_the_teacher_reads_with_its_own_model_and_endpoint() -> None:
