@@ -35,6 +35,7 @@ from .record.timing import Clock, timed
 from .refusals import REPAIRABLE
 from .registry import Registry
 from .rollouts.evaluation import evaluate
+from .rollouts.progress import mean_progress
 from .rollouts.refill import missing, trained, untouched
 from .rollouts.resting_tasks import active_tasks
 from .rollouts.run_health import CircuitBreaker, StallNotice
@@ -129,6 +130,7 @@ class Loop:
         """The update of `iteration` is done: evolve and evaluate when it is time. Returns True when a checkpoint is due."""
         config, last = self.config, iteration >= self.config.steps
         self.iteration = iteration
+        metrics = metrics | mean_progress([group for group in self.recent if group.iteration == iteration])
         self.report(iteration, metrics)
         if iteration % config.evolve_every == 0 and not last:
             metrics = metrics | self.evolve(iteration)
@@ -205,7 +207,7 @@ class Loop:
             tried += len(wave)
             for left in range(self.config.repairs, -1, -1):
                 refused = self.settle(iteration, wave, pool, admitted)
-                wave = self.repaired(iteration, refused) if left else []
+                wave = [mended for one in refused for mended in self.repaired(iteration, *one)] if left else []
         if wanted and not tried:
             text = "the synthesizer found no candidate: the environment may lack what it needs, or its max_calls is too small"
             self.diagnose(iteration, text)
@@ -243,24 +245,22 @@ class Loop:
             self.registry.notify("coevolve_task_admitted", iteration=iteration, candidate=candidate)
         return refused
 
-    def repaired(self, iteration: int, refused: Sequence[tuple[CandidateTask, Verdict]]) -> list[CandidateTask]:
-        """What a synthesizer that mends candidates makes of those that were refused for what can be mended."""
-        synthesizer, made = self.synthesizer, []
-        for candidate, verdict in refused if isinstance(synthesizer, Repairs) else ():
-            if candidate.refused is not None or verdict.reason not in REPAIRABLE:
-                continue
-            rng = generator(self.config.seed, "repair", candidate.task.id)
-            try:
-                with self.clock.part("synthesis"):
-                    mended = self.guard.run(lambda c=candidate, v=verdict, r=rng: synthesizer.repair(c, v, self.guard.environment, r))
-            except InfrastructureFault as fault:
-                self.diagnose(iteration, f"a refused candidate was not repaired: {fault}")
-                continue
-            if mended is not None:
-                detail = {**mended.task.origin.detail, "repaired": candidate.task.id}
-                origin = attrs.evolve(mended.task.origin, detail=detail)
-                made.append(attrs.evolve(mended, task=attrs.evolve(mended.task, origin=origin)))
-        return made
+    def repaired(self, iteration: int, candidate: CandidateTask, verdict: Verdict) -> list[CandidateTask]:
+        """The candidate as its synthesizer mends it; empty where that cannot be, or where the refusal cannot be mended."""
+        synthesizer = self.synthesizer
+        if candidate.refused is not None or verdict.reason not in REPAIRABLE or not isinstance(synthesizer, Repairs):
+            return []
+        rng = generator(self.config.seed, "repair", candidate.task.id)
+        try:
+            with self.clock.part("synthesis"):
+                mended = self.guard.run(lambda: synthesizer.repair(candidate, verdict, self.guard.environment, rng))
+        except InfrastructureFault as fault:
+            self.diagnose(iteration, f"a refused candidate was not repaired: {fault}")
+            return []
+        if mended is None:
+            return []
+        origin = attrs.evolve(mended.task.origin, detail={**mended.task.origin.detail, "repaired": candidate.task.id})
+        return [attrs.evolve(mended, task=attrs.evolve(mended.task, origin=origin))]
 
     def evaluate(self, iteration: int, *, final: bool = False) -> None:
         """Success on the held-out split, for each mode that the configuration names."""
@@ -271,7 +271,7 @@ class Loop:
             with self.clock.part("evaluation"):
                 report = evaluate(self.evaluator, self.trainer.policy(), self.held_out, mode, config, count=count)
             results[mode] = report.success
-            self.store.add_evaluation(iteration, settings.split, mode, report.success, report.tasks, report.faults)
+            self.store.add_evaluation(iteration, settings.split, mode, report.success, report.tasks, report.faults, report.progress)
             if text := report.cut_short():
                 self.diagnose(iteration, text)
             if iteration in (0, config.steps) and (text := report.suspicious()):

@@ -18,10 +18,22 @@ from .services import Services
 
 @runtime_checkable
 class HasMetrics(Protocol):
-    """An episode with figures beside its score (progress, an official score beside a strict one)."""
+    """An episode with figures beside its score (the share of tests that pass, an official score beside a strict one)."""
 
     def metrics(self) -> Mapping[str, float]:
         """Figures by name. Called once, after `score`; evaluations print their means over the rollouts."""
+
+
+@runtime_checkable
+class HasProgress(Protocol):
+    """An episode that knows how much of its task was done; without it the calls are compared with those of the task's solution."""
+
+    def progress(self) -> float:
+        """The share that was done, in [0, 1], as the world stands now. Called once, after `score`.
+
+        Progress that nothing but a success can reach tells failed rollouts apart best. The rollout's progress is 1 where it succeeded,
+        whatever this returns, and at most 0.99 where it failed.
+        """
 
 
 @runtime_checkable

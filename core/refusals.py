@@ -99,7 +99,8 @@ class Reason(StrEnum):
 WORDING = frozenset({Reason.MISUNDERSTOOD, Reason.AMBIGUOUS, Reason.UNGROUNDED, Reason.LEAKED, Reason.TOOL_NAMED})
 """Reasons that lie in the wording of a request: another request for the same solution may be accepted."""
 REPAIRABLE = WORDING | {
-    Reason.CALL_FAILED, Reason.DROPPABLE_CALL, Reason.NO_EFFECT, Reason.SOLVED_BY_NOTHING, Reason.TOO_EASY, Reason.TOO_HARD,
+    Reason.CALL_FAILED, Reason.REPLAY_DIFFERS, Reason.DROPPABLE_CALL, Reason.NO_EFFECT, Reason.SOLVED_BY_NOTHING, Reason.TOO_EASY,
+    Reason.TOO_HARD,
 }  # fmt: skip
 """Reasons that a small change may remove, in the wording or in the solution: the loop asks the synthesizer (`optional.Repairs`)."""
 

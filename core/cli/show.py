@@ -33,10 +33,11 @@ def show(folder: Path, task: str | None, console: "Console") -> None:
 
 
 def _show_run(store: Store, console: "Console") -> None:
-    for iteration, split, mode, success, tasks in store.rows(
-        "SELECT iteration, split, mode, success, tasks FROM evaluations ORDER BY mode, iteration"
+    for iteration, split, mode, success, progress, tasks in store.rows(
+        "SELECT iteration, split, mode, success, progress, tasks FROM evaluations ORDER BY mode, iteration"
     ):
-        console.print(f"after {iteration:>4} iterations, {split} {mode:8} success {success:.3f} of {tasks} tasks", highlight=False)
+        known = "" if progress is None else f", progress {progress:.3f}"
+        console.print(f"after {iteration:>4} iterations, {split} {mode:8} success {success:.3f}{known} of {tasks} tasks", highlight=False)
     if count := overlap(store):
         (split,) = store.rows("SELECT split FROM evaluations LIMIT 1")[0]
         console.print(overlap_text(count, split), style="yellow", markup=False, highlight=False)
@@ -108,7 +109,8 @@ def _show_task(store: Store, task_id: str, console: "Console") -> None:
     made = _show_attempts(store, task_id, console)
     groups = list(store.groups(task_id=task_id))
     for group in groups:
-        console.print(f"iteration {group.iteration}: scores {list(group.scores)}", highlight=False)
+        known = "" if group.progress is None else f", progress {group.progress:.2f}"
+        console.print(f"iteration {group.iteration}: scores {list(group.scores)}{known}", highlight=False)
     if groups:
         _show_transcripts(groups[-1].trajectories, f"of iteration {groups[-1].iteration}", console)
     else:

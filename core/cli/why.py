@@ -83,14 +83,16 @@ def _origin(store: Store, candidate: CandidateTask, full: bool) -> Iterator[str]
 def _rollouts(groups: Sequence[RolloutGroup]) -> Iterator[str]:
     """The signal's rollouts in a line each, the best and the worst with their calls."""
     for group in groups:
-        yield f"  its rollouts: scores {[round(score, 3) for score in group.scores]}"
+        known = "" if group.progress is None else f", mean progress {group.progress:.2f}"
+        yield f"  its rollouts: scores {[round(score, 3) for score in group.scores]}{known}"
         yield from _best_and_worst(group.trajectories)
 
 
 def _best_and_worst(rollouts: Sequence[Trajectory]) -> Iterator[str]:
-    scored = sorted((t for t in rollouts if t.score is not None), key=lambda t: t.score or 0.0)
+    scored = sorted((t for t in rollouts if t.score is not None), key=lambda t: (t.score or 0.0, t.progress or 0.0))
     for trajectory in {id(t): t for t in (scored[-1:] + scored[:1])}.values():
-        yield f"    rollout {trajectory.index}, score {trajectory.score:g}: {_path(trajectory)}"
+        done = "" if trajectory.progress is None else f", progress {trajectory.progress:.2f}"
+        yield f"    rollout {trajectory.index}, score {trajectory.score:g}{done}: {_path(trajectory)}"
 
 
 def _attempts(made: Sequence[Trajectory], full: bool) -> Iterator[str]:

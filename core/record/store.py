@@ -50,7 +50,7 @@ CREATE INDEX attempts_by_candidate ON attempts(candidate_number);
 CREATE TABLE metrics(iteration INTEGER NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY(iteration, name));
 CREATE TABLE seconds(iteration INTEGER NOT NULL, part TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY(iteration, part));
 CREATE TABLE evaluations(iteration INTEGER NOT NULL, split TEXT NOT NULL, mode TEXT NOT NULL, success REAL NOT NULL, tasks INTEGER NOT NULL,
-  faults INTEGER NOT NULL, PRIMARY KEY(iteration, split, mode));
+  faults INTEGER NOT NULL, progress REAL, PRIMARY KEY(iteration, split, mode));
 CREATE TABLE checkpoints(iteration INTEGER PRIMARY KEY, folder TEXT NOT NULL);
 CREATE TABLE teacher_calls(number INTEGER PRIMARY KEY, iteration INTEGER NOT NULL, key TEXT NOT NULL, purpose TEXT NOT NULL,
   model TEXT NOT NULL, digest TEXT NOT NULL, request TEXT NOT NULL, reply TEXT, fault TEXT, prompt_tokens INTEGER NOT NULL,
@@ -218,10 +218,13 @@ class Store:
             self._db.executemany("INSERT OR REPLACE INTO seconds VALUES(?,?,?)", [(iteration, k, v) for k, v in seconds.items()])
 
     @_in_one_line
-    def add_evaluation(self, iteration: int, split: str, mode: str, success: float, tasks: int, faults: int) -> None:
-        """Store the held-out success of one mode; `faults` rollouts had no score."""
+    def add_evaluation(
+        self, iteration: int, split: str, mode: str, success: float, tasks: int, faults: int, progress: float | None = None
+    ) -> None:
+        """Store the held-out success of one mode; `faults` rollouts had no score. `progress`: their mean progress, None where unknown."""
+        values = (iteration, split, mode, success, tasks, faults, progress)
         with self.transaction():
-            self._db.execute("INSERT OR REPLACE INTO evaluations VALUES(?,?,?,?,?,?)", (iteration, split, mode, success, tasks, faults))
+            self._db.execute("INSERT OR REPLACE INTO evaluations VALUES(?,?,?,?,?,?,?)", values)
 
     @_in_one_line
     def add_checkpoint(self, iteration: int, folder: str) -> None:

@@ -4,9 +4,9 @@
     impossible streak(task)  how many of its last attempts in a row have a mean score of 0
     resting(task)            a streak >= its bound, and at most `rest` iterations since the last attempt
 
-Then a task may be drawn again. An attempt that breaks the streak (a regression, a first success) makes it an ordinary
-task; one that prolongs the streak lets it rest again. The history decides all of it, so a resumed run needs no further state. Nothing
-leaves the store: the validators still compare with resting tasks and refuse their copies. The paper lets no task rest (bounds of 0).
+Then a task may be drawn again. An attempt that breaks the streak (a regression, a first success) makes it an ordinary task; one that
+prolongs the streak lets it rest again. The history decides all of it, so a resumed run needs no further state. Nothing leaves the store:
+the validators still compare with resting tasks and refuse their copies. The paper lets no task rest (bounds of 0).
 """
 
 from collections.abc import Sequence

@@ -20,13 +20,14 @@ from ..contracts import Conversation, Environment, Episode, Policy
 from ..errors import InfrastructureFault
 from ..isolation.checked_environment import checked
 from ..isolation.deadlines import CallBatch, DeadlinePool
-from ..model import Observation, Outcome, RolloutGroup, Sampling, Step, Task, Trajectory
-from ..optional import CountsCutAnswers, HasMetrics, StreamsCompletions
+from ..model import SUCCESS, Observation, Outcome, RolloutGroup, Sampling, Step, Task, Trajectory
+from ..optional import CountsCutAnswers, HasMetrics, HasProgress, StreamsCompletions
 from ..randomness import derive
 from ..record.timing import Clock
 from ..settings.config import Config
 from ..text import error_line
 from ..workers.remote_environment import lost_workers, worker_limits
+from .progress import References, executed, settled, share
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +71,7 @@ class _Rollout:
     steps: list[Step] = field(factory=list)
     score: float | None = None
     metrics: dict[str, float] = field(factory=dict)
+    progress: float | None = None
     completions: int = 0
     fault: str | None = None
     broken: bool = False
@@ -92,6 +94,7 @@ class RolloutRunner:
     def __init__(self, environment: Environment, limits: RolloutLimits, clock: Clock) -> None:
         self.environment, self.limits, self.clock = checked(environment), limits, clock
         self._pool = DeadlinePool(limits.workers, limits.timeout)
+        self._references = References()
 
     def run(
         self,
@@ -137,6 +140,7 @@ class RolloutRunner:
                 while live := [row for row in rows if not row.done]:
                     self._advance(policy, live, sampling)
                 self._score(rows)
+                self._rate_progress([row for row in rows if not row.broken])
                 if keep is not None:
                     self._call("keep", [row for row in rows if not row.broken], lambda row: keep(row.task, row.episode))
             finally:
@@ -229,6 +233,25 @@ class RolloutRunner:
         for row, found in zip(telling, self._call("metrics", telling, lambda row: row.episode.metrics()), strict=True):
             row.metrics = found or {}
 
+    def _rate_progress(self, rows: Sequence[_Rollout]) -> None:
+        """Ask the episodes that know their progress; compare the failures of the others with the solutions of their tasks."""
+        knowing = [row for row in rows if isinstance(row.episode, HasProgress)]
+        for row, found in zip(knowing, self._call("progress", knowing, lambda row: row.episode.progress()), strict=True):
+            row.progress = settled(row.score, found)
+        others = [row for row in rows if not isinstance(row.episode, HasProgress)]
+        failed = [row for row in others if row.task.solution and row.score is not None and row.score < SUCCESS]
+        for row in others:
+            row.progress = settled(row.score, None)
+        with self.clock.part("environment"):
+            self._references.learn(
+                [row.task for row in failed],
+                lambda tasks: self._pool.map([partial(executed, self.environment, task) for task in tasks]),
+            )
+            ends = self._pool.map([row.episode.state for row in failed if row.episode is not None])
+        for row, end in zip(failed, ends, strict=True):
+            steps = share(self._references.of(row.task), row.steps, None if isinstance(end, Exception) else end)
+            row.progress = settled(row.score, steps)
+
     def _trajectories(self, rows: Sequence[_Rollout], iteration: int) -> list[Trajectory]:
         bare = {row.row: self._trajectory(row, iteration) for row in rows}
         whole = [row for row in rows if not row.broken]
@@ -253,6 +276,7 @@ class RolloutRunner:
             tokens=talk.tokens if talk else None,
             metrics=row.metrics,
             cut=talk.cut if isinstance(talk, CountsCutAnswers) else 0,
+            progress=None if row.broken else row.progress,
         )
 
     def _close(self, episodes: Sequence[Episode]) -> None:

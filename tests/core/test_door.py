@@ -1,12 +1,15 @@
 """The door judges waves: order, what stands beside a candidate, faults, and what several validators share."""
 
+import sqlite3
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import closing
+from pathlib import Path
+from typing import Any, ClassVar
 
 import attrs
 import pytest
 
-from coevolve import CandidateTask, InfrastructureFault, Reason, RolloutGroup, Task, TaskPool, ValidatesTogether, Verdict
+from coevolve import CandidateTask, InfrastructureFault, Reason, RolloutGroup, Task, TaskPool, ValidatesTogether, Verdict, hookimpl
 from coevolve.core.door import Door, joined
 from coevolve.core.isolation.guard import Guard
 from coevolve.core.rollouts.policy_attempts import SharedAttempts
@@ -166,3 +169,44 @@ def test_a_later_refusal_keeps_the_attempts_of_the_validators_before() -> None:
     (verdict,) = judged(door(trying, Alone(refusing(0))), WAVE[:1])
     assert (verdict.accepted, verdict.attempts) == (False, group)
     assert joined(group, None) == joined(None, group) == joined(group, group) == group
+
+
+@attrs.frozen
+class NoOptions:
+    """No options."""
+
+
+class Halving(Together):
+    """Accepts every second candidate of a run, and notes the sizes of the waves."""
+
+    name: ClassVar[str] = "halving"
+    Options: ClassVar[type] = NoOptions
+    waves: ClassVar[list[int]] = []
+
+    def __init__(self, options: NoOptions) -> None:
+        super().__init__()
+
+    def validate_all(self, candidates: Sequence[CandidateTask], environment: Any, pool: TaskPool, held_out: Any) -> list[Verdict]:
+        begun = sum(self.waves)
+        self.waves.append(len(candidates))
+        return [OK if (begun + n) % 2 == 0 else Verdict(False, "odd") for n in range(len(candidates))]
+
+
+class HalvingPlugin:
+    @hookimpl
+    def coevolve_validators(self) -> list[type]:
+        return [Halving]
+
+
+@pytest.mark.parametrize(("budget", "waves", "admitted"), [(8, [4, 2, 1], 4), (1, [4], 2)])
+def test_a_wave_has_as_many_candidates_as_are_wanted(
+    runs: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, budget: int, waves: list[int], admitted: int
+) -> None:
+    monkeypatch.setattr(Halving, "waves", [])
+    sets = ("steps=4", "evolve_every=2", "tasks_per_evolution=4", "synthesizer.name=random", 'validators.names=["halving"]')
+    runs.run(folder, *sets, f"candidates_per_task={budget}", plugins=(HalvingPlugin(),))
+    assert Halving.waves == waves
+    with closing(sqlite3.connect(folder / "run.sqlite")) as db:
+        verdicts = db.execute("SELECT accepted FROM verdicts ORDER BY candidate_number").fetchall()
+    assert [bool(row[0]) for row in verdicts] == [n % 2 == 0 for n in range(sum(waves))], "stored in the order of making"
+    assert sum(row[0] for row in verdicts) == admitted

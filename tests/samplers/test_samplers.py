@@ -66,7 +66,7 @@ def test_samplers_take_every_history_that_a_run_can_have(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_order_of_the_history_does_not_matter(name: str) -> None:
     _, history = train(Uniform(UniformOptions()), pool_of(12), 9, 4)
-    turned = History(dict(reversed(history.attempts.items())))
+    turned = History(dict(reversed([*history.attempts.items()])))
     first, second = (sampler_of(name).pick(pool_of(12), one, 5, random.Random(3)) for one in (history, turned))
     assert first == second
 
