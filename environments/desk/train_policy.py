@@ -14,7 +14,7 @@ negative log-likelihood of the tokens that the assistant writes, `<end>` include
 import argparse
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 STEPS, BATCH, RATE, WARMUP = 900, 64, 3e-3, 50
-SHARE = 0.6
+SHARE, WEAK_TURNS = 0.8, 4
 FROM_STEPS, FROM_RATE, FROM_WARMUP = 240, 1.5e-3, 10
 EXTRA_SHAPES = ("simple, simple", "source action, answer", "simple, source relay action", "source relay relay answer")
 """Shapes that composed tasks have and seed tasks do not."""
@@ -64,14 +64,26 @@ def random_plans(rng: random.Random) -> Iterator[Plan]:
         yield random_plan(rng, rng.choice(EXTRA_SHAPES) if rng.random() < 0.1 else rng.choices(list(SHAPES), list(SHAPES.values()))[0])
 
 
-def even_plans(rng: random.Random) -> Iterator[Plan]:
-    """Plans of which SHARE go through every link equally often; random plans have some links nine times as often as others."""
-    others = random_plans(rng)
+def link_plans(rng: random.Random, weak: Collection[tuple[str, str]]) -> Iterator[Plan]:
+    """Plans of which SHARE go through every link in turn, and through a weak one WEAK_TURNS times as often; the others are random.
+
+    Random plans have some links nine times as often as others.
+    """
+    others, turns = random_plans(rng), [link for link in LINKS for _ in range(WEAK_TURNS if link in weak else 1)]
     while True:
-        for producer, consumer in rng.sample(LINKS, len(LINKS)):
+        for producer, consumer in rng.sample(turns, len(turns)):
             while rng.random() >= SHARE:
                 yield next(others)
             yield plan_with(rng, producer, consumer)
+
+
+def rows(tokenizer: "PreTrainedTokenizerFast", seed: int, clustering: str = CLUSTERINGS[0], by_link: bool = False) -> Iterator[Row]:
+    """An endless stream of demonstrations of random plans (or of those in `link_plans`) as tokens, the same as the chat template gives for
+    the same messages."""
+    rng, habits = random.Random(f"demonstrations {seed}"), weak_links(seed, clustering)
+    for plan in link_plans(rng, habits) if by_link else random_plans(rng):
+        query = word(plan, rng, (*FRAMES, *HELD_OUT_FRAMES))
+        yield encode_episode(tokenizer, query, demonstrate(plan, rng.getrandbits(31), habits, rng))[:2]
 
 
 def rows(tokenizer: "PreTrainedTokenizerFast", seed: int, clustering: str = CLUSTERINGS[0], even: bool = False) -> Iterator[Row]:
@@ -116,7 +128,7 @@ def train(
     rate, warmup = (FROM_RATE, FROM_WARMUP) if base else (RATE, WARMUP)
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.98), weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda i: min((i + 1) / warmup, 1 - (i - warmup) / (steps - warmup + 1), 1.0))
-    source, began = batches(rows(tokenizer, seed, clustering, even=base is not None)), time.process_time()
+    source, began = batches(rows(tokenizer, seed, clustering, by_link=base is not None)), time.process_time()
     for step in range(steps):
         ids, labels = next(source)
         wanted = labels[:, 1:] != -100
