@@ -86,15 +86,6 @@ def rows(tokenizer: "PreTrainedTokenizerFast", seed: int, clustering: str = CLUS
         yield encode_episode(tokenizer, query, demonstrate(plan, rng.getrandbits(31), habits, rng))[:2]
 
 
-def rows(tokenizer: "PreTrainedTokenizerFast", seed: int, clustering: str = CLUSTERINGS[0], even: bool = False) -> Iterator[Row]:
-    """An endless stream of demonstrations of random plans (or even ones) as tokens, the same as the chat template gives for the same
-    messages."""
-    rng, habits = random.Random(f"demonstrations {seed}"), weak_links(seed, clustering)
-    for plan in even_plans(rng) if even else random_plans(rng):
-        query = word(plan, rng, (*FRAMES, *HELD_OUT_FRAMES))
-        yield encode_episode(tokenizer, query, demonstrate(plan, rng.getrandbits(31), habits, rng))[:2]
-
-
 def batches(source: Iterator[Row]) -> Iterator[tuple["torch.Tensor", "torch.Tensor"]]:
     """An endless stream of ids and labels, both (rows, width), with label -100 where there is no loss; rows of similar length together."""
     import torch
