@@ -94,12 +94,20 @@ def link_report(rates: Mapping[tuple[str, str], tuple[float, bool]], name: str, 
     return f"{name}: sampled {sum(sampled) / len(sampled):.3f} ({low:.2f} to {high:.2f}), greedy right on {greedy} of {len(links)}"
 
 
-def report(model: "LlamaForCausalLM", tokenizer: "PreTrainedTokenizerFast", habits: Mapping[tuple[str, str], Habit]) -> str:
-    """Greedy and sampled success on "train", "dev" and "test", overall and by number of weak links; one line each."""
+def report(
+    model: "LlamaForCausalLM",
+    tokenizer: "PreTrainedTokenizerFast",
+    habits: Mapping[tuple[str, str], Habit],
+    former: Collection[tuple[str, str]] = (),
+) -> str:
+    """Success on the weak links, the others, and those that are weak no longer (`former`); greedy and sampled success on "train", "dev" and
+    "test", overall and by number of weak links. One line each."""
     import torch
 
     torch.manual_seed(0)
-    desk, lines = Desk(DeskOptions()), [f"{len(habits)} weak links"]
+    desk, rates = Desk(DeskOptions()), link_rates(model, tokenizer)
+    kinds = {"weak links": habits, "other links": set(LINKS) - set(habits), "weak before": set(former) - set(habits)}
+    lines = [link_report(rates, kind, links) for kind, links in kinds.items() if links]
     for split in desk.splits():
         tasks = desk.tasks(split)
         weak = [weak_in(desk, task, habits) for task in tasks]
