@@ -78,15 +78,20 @@ def links_of(plan: Plan) -> list[tuple[str, str]]:
     return found
 
 
-def demonstrate(plan: Plan, seed: int, habits: Mapping[tuple[str, str], Habit], rng: random.Random) -> list[tuple[str, str]]:
-    """Calls and observations of one demonstration, in order. A refused call is followed by `done`: the demonstrator gives up."""
+def demonstrate(
+    plan: Plan, seed: int, habits: Mapping[tuple[str, str], Habit], rng: random.Random, due: dict[tuple[str, str], float] | None = None
+) -> list[tuple[str, str]]:
+    """Calls and observations of one demonstration, in order. A refused call is followed by `done`: the demonstrator gives up.
+
+    Errors come by chance, or with `due` at regular intervals: it keeps for each weak link what part of an error is due.
+    """
     world, calls = World(seed), list[tuple[str, str]]()
 
     def run(node: Node, taker: str | None) -> str:
         value = run(node.value, node.spec.name) if isinstance(node.value, Node) else node.value
         form = node.form
         habit = habits.get((node.spec.name, taker)) if taker else None
-        if habit is not None and rng.random() < habit.probability:
+        if taker and habit is not None and _errs((node.spec.name, taker), habit, rng, due):
             form = habit.form
         given = {node.spec.entity: node.entity, node.spec.takes: value, "as": form}
         action = Action(node.spec.name, {name: given[name] for name in node.spec.arguments})
@@ -106,3 +111,10 @@ def demonstrate(plan: Plan, seed: int, habits: Mapping[tuple[str, str], Habit], 
         answer = None
     calls.append((write(Action(DONE, {"answer": answer})), ""))
     return calls
+
+
+def _errs(link: tuple[str, str], habit: Habit, rng: random.Random, due: dict[tuple[str, str], float] | None) -> bool:
+    if due is None:
+        return rng.random() < habit.probability
+    whole, due[link] = divmod(due.get(link, rng.random()) + habit.probability, 1)
+    return bool(whole)

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 STEPS, BATCH, RATE, WARMUP = 900, 64, 3e-3, 50
-SHARE, WEAK_TURNS = 0.8, 4
+SHARE, WEAK_TURNS = 0.8, 2
 """Share of the demonstrations that go through the links in turn, and turns of a weak link; both with `--from` only."""
-FROM_STEPS, FROM_RATE, FROM_WARMUP = 240, 1.5e-3, 10
+FROM_STEPS, FROM_RATE, FROM_WARMUP = 230, 1.5e-3, 10
 SHIPPED = "shipped"
 EXTRA_SHAPES = ("simple, simple", "source action, answer", "simple, source relay action", "source relay relay answer")
 """Shapes that composed tasks have and seed tasks do not."""
@@ -84,12 +84,15 @@ def link_plans(rng: random.Random, weak: Collection[tuple[str, str]]) -> Iterato
 
 
 def rows(tokenizer: "PreTrainedTokenizerFast", seed: int, clustering: str = CLUSTERINGS[0], by_link: bool = False) -> Iterator[Row]:
-    """An endless stream of demonstrations of random plans (or of those in `link_plans`) as tokens, the same as the chat template gives for
-    the same messages."""
-    rng, habits = random.Random(f"demonstrations {seed}"), weak_links(seed, clustering)
+    """An endless stream of demonstrations as tokens, the same as the chat template gives for the same messages.
+
+    Random plans with errors by chance, or those in `link_plans` with errors at regular intervals: few steps suffice to learn how often.
+    """
+    rng, habits, due = random.Random(f"demonstrations {seed}"), weak_links(seed, clustering), {} if by_link else None
     for plan in link_plans(rng, habits) if by_link else random_plans(rng):
         query = word(plan, rng, (*FRAMES, *HELD_OUT_FRAMES))
-        yield encode_episode(tokenizer, query, demonstrate(plan, rng.getrandbits(31), habits, rng))[:2]
+        calls = demonstrate(plan, rng.getrandbits(31), habits, rng, due)
+        yield encode_episode(tokenizer, query, calls)[:2]
 
 
 def batches(source: Iterator[Row]) -> Iterator[tuple["torch.Tensor", "torch.Tensor"]]:
