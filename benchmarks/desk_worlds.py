@@ -202,7 +202,7 @@ def main() -> None:
     parser.add_argument("--arms", nargs="*", default=[], choices=list(ARMS), help="none: only the base policies are made")
     parser.add_argument("--against", nargs="+", default=["static"], choices=list(ARMS), help="arms that the others are compared with")
     parser.add_argument("--steps", type=arm_steps, nargs="+", default=[], metavar="ARM=N", help="iterations of arms that differ from 60")
-    parser.add_argument("--jobs", type=int, default=2, help="runs at a time, one thread each")
+    parser.add_argument("--jobs", type=int, default=2, help="processes at a time, one thread each")
     parser.add_argument("--bases", type=Path, default=Path("runs/bases"))
     parser.add_argument("--out", type=Path, default=Path("runs/worlds"))
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="settings for every arm")
