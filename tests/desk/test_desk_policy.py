@@ -176,6 +176,15 @@ def test_the_demonstrator_errs_on_weak_links_only_and_as_often_as_said() -> None
     assert wrong / (wrong + right) == pytest.approx(sum(ERROR) / 2, abs=0.05)
 
 
+@pytest.mark.parametrize("link", sorted(weak_links(1))[:4])
+def test_errors_at_regular_intervals_are_as_many_as_the_habit_says_in_every_stretch(link: tuple[str, str]) -> None:
+    rng, habit, due = random.Random(1), weak_links(1)[link], dict[tuple[str, str], float]()
+    seen = [demonstrate(plan_with(rng, *link), rng.getrandbits(31), {link: habit}, rng, due) for _ in range(60)]
+    wrong = [any(observation.startswith("error") for _, observation in calls) for calls in seen]
+    for start in range(0, 60, 12):
+        assert abs(sum(wrong[start : start + 12]) - 12 * habit.probability) <= 1
+
+
 def test_batches_hold_rows_of_similar_length_and_no_loss_outside_the_assistant(tokenizer: "PreTrainedTokenizerFast") -> None:
     for ids, labels in islice(batches(rows(tokenizer, 0)), 3):
         assert ids.shape == labels.shape and ids.shape[0] == 64
