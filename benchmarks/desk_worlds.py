@@ -10,7 +10,8 @@ tried before and after.
 An **arm** is a list of settings of `coevolve run` (ARMS). All arms should make the same number of rollouts, where an attempt of the policy
 at a candidate is a rollout, too: `--steps new=54` gives an arm with attempts fewer iterations, and the table prints what was made.
 
-Runs that are finished are kept, those that were killed are resumed. `--report` only prints. CPU seconds are those of a run whose process ended by itself.
+Runs that are finished are kept, those that were killed are resumed. `--report` only prints. A run's CPU seconds leave out processes that
+were killed.
 """
 
 import argparse
