@@ -43,7 +43,7 @@ from coevolve import (
 from coevolve.core.rollouts.resting_tasks import active_tasks
 from coevolve.core.settings.retirement import Retirement
 from coevolve.environments.desk import Desk, DeskOptions
-from coevolve.environments.desk.demonstrations import ELSEWHERE, WEAK_APPS, WITHIN
+from coevolve.environments.desk.demonstrations import CLUSTERINGS, weak_links
 from coevolve.environments.desk.tools import LINKS, TOOLS
 from coevolve.environments.desk.values import FORMS
 from coevolve.plugins.samplers.uniform import Uniform, UniformOptions
@@ -57,7 +57,6 @@ from coevolve.synthesizers.links import SolvedTask, Survey
 
 Array = np.ndarray[Any, Any]
 PLACE = {link: number for number, link in enumerate(LINKS)}
-CLUSTERINGS = ("producing app", "consuming app", "kind of value", "nothing")
 ITERATIONS, BATCH, ROLLOUTS, EVERY, WANTED, INITIAL = 60, 16, 8, 10, 16, 64
 RATE, PULL = 0.55, 0.012
 TYPICAL = 0.93
@@ -71,30 +70,6 @@ SIGNALS: Mapping[str, Callable[[], SignalDetector]] = {
 }
 STRONG, WEAK = (3.2, 5.0), (-1.25, -0.35)
 """Ranges of the starting logits: right in .96 to .99, and in .22 to .41 of the cases."""
-
-
-def _key(link: tuple[str, str], clustering: str) -> str:
-    producer, consumer = link
-    return {
-        "producing app": TOOLS[producer].app,
-        "consuming app": TOOLS[consumer].app,
-        "kind of value": str(TOOLS[producer].gives),
-        "nothing": f"{producer} {consumer}",
-    }[clustering]
-
-
-def weak_links(seed: int, clustering: str) -> set[int]:
-    """The places of the links that are weak: WITHIN of those of some groups, ELSEWHERE of the others; about 29 % of all."""
-    rng = random.Random(f"weak {clustering} {seed}")
-    groups = sorted({_key(link, clustering) for link in LINKS})
-    rng.shuffle(groups)
-    sizes = {group: sum(_key(link, clustering) == group for link in LINKS) for group in groups}
-    weak: set[str] = set()
-    for group in groups:
-        if sum(sizes[one] for one in weak) >= len(LINKS) * WEAK_APPS / 14:
-            break
-        weak.add(group)
-    return {PLACE[link] for link in LINKS if rng.random() < (WITHIN if _key(link, clustering) in weak else ELSEWHERE)}
 
 
 def _shares() -> Array:
@@ -126,7 +101,7 @@ class World:
     @lru_cache(maxsize=1)
     def draw(cls, seed: int, clustering: str = "producing app") -> "World":
         rng = random.Random(f"world {clustering} {seed}")
-        weak = frozenset(weak_links(seed, clustering))
+        weak = frozenset(PLACE[link] for link in weak_links(seed, clustering))
         start = np.array([rng.uniform(*(WEAK if place in weak else STRONG)) for place in range(len(LINKS))])
         return cls(seed, clustering, Desk(DeskOptions(seed=seed, train=INITIAL, test=800, dev=1)), weak, start)
 

@@ -1,8 +1,8 @@
 """Where the policy's weakness comes from: a demonstrator that errs on a sparse set of compositions.
 
 The demonstrator makes one kind of error. On a **weak link**, a lookup whose value goes to a certain tool, it asks for a fixed wrong form
-with a fixed probability. Weak links are drawn from a base seed and cluster by the app of the lookup: in
-WEAK_APPS of the 14 apps most links are weak, elsewhere few. A policy trained on its demonstrations knows every tool and most
+with a fixed probability. Weak links are drawn from a base seed, and have something in common (CLUSTERINGS): by default the app of the
+lookup. In WEAK_GROUPS of the groups most links are weak, elsewhere few. A policy trained on its demonstrations knows every tool and most
 compositions, fails greedily on the weak ones, and gets these right now and then when sampled. Only the training and the check of
 the policy use this table: it is part of the policy's training, not of the world.
 """
@@ -20,10 +20,12 @@ from .values import FORMS
 from .wording import Node, Plan
 from .world import Refused, World
 
-WEAK_APPS = 5
-"""Producing apps in which a link is weak with probability WITHIN."""
+CLUSTERINGS = ("producing app", "consuming app", "kind of value", "nothing")
+"""What weak links have in common: the app of the lookup, the app of the tool that takes the value, the kind of the value, or nothing."""
+WEAK_GROUPS = 5 / 14
+"""Share of the groups in which a link is weak with probability WITHIN; 5 of the 14 producing apps."""
 WITHIN, ELSEWHERE = 0.72, 0.05
-"""Probability that a link is weak in a weak app, and in another."""
+"""Probability that a link is weak in a weak group, and in another: 27 to 29 % of all links are weak."""
 ERROR = (0.58, 0.78)
 """Range of the probability of the wrong form on a weak link; greedy fails there, samples succeed at 0.22 to 0.42."""
 
@@ -36,17 +38,32 @@ class Habit:
     probability: float
 
 
-def weak_links(seed: int) -> Mapping[tuple[str, str], Habit]:
-    """(producer, consumer) -> the habit, for the links that base seed `seed` makes weak."""
-    rng = random.Random(f"weak {seed}")
-    apps = sorted({TOOLS[producer].app for producer, _ in LINKS})
-    weak = set(rng.sample(apps, WEAK_APPS))
+def group_of(link: tuple[str, str], clustering: str) -> str:
+    """The group of links that `link` belongs to; with clustering "nothing" each link is its own group."""
+    producer, consumer = (TOOLS[name] for name in link)
+    match clustering:
+        case "producing app":
+            return producer.app
+        case "consuming app":
+            return consumer.app
+        case "kind of value":
+            return str(producer.gives)
+        case "nothing":
+            return ">".join(link)
+    raise ValueError(f"clustering {clustering!r} is none of {', '.join(CLUSTERINGS)}")
+
+
+def weak_links(seed: int, clustering: str = CLUSTERINGS[0]) -> Mapping[tuple[str, str], Habit]:
+    """(producer, consumer) -> the habit, for the links that base seed `seed` makes weak; ValueError for an unknown clustering."""
+    rng = random.Random(f"weak {seed}" if clustering == CLUSTERINGS[0] else f"weak {seed} by {clustering}")
+    groups = sorted({group_of(link, clustering) for link in LINKS})
+    weak = set(rng.sample(groups, round(len(groups) * WEAK_GROUPS)))
     habits = {}
     for producer, consumer in LINKS:
         taker = TOOLS[consumer]
         form = rng.choice([f for f in FORMS[taker.takes or ""] if f != taker.reads])
         habit = Habit(form, rng.uniform(*ERROR))
-        if rng.random() < (WITHIN if TOOLS[producer].app in weak else ELSEWHERE):
+        if rng.random() < (WITHIN if group_of((producer, consumer), clustering) in weak else ELSEWHERE):
             habits[producer, consumer] = habit
     return habits
 
@@ -61,15 +78,20 @@ def links_of(plan: Plan) -> list[tuple[str, str]]:
     return found
 
 
-def demonstrate(plan: Plan, seed: int, habits: Mapping[tuple[str, str], Habit], rng: random.Random) -> list[tuple[str, str]]:
-    """Calls and observations of one demonstration, in order. A refused call is followed by `done`: the demonstrator gives up."""
+def demonstrate(
+    plan: Plan, seed: int, habits: Mapping[tuple[str, str], Habit], rng: random.Random, due: dict[tuple[str, str], float] | None = None
+) -> list[tuple[str, str]]:
+    """Calls and observations of one demonstration, in order. A refused call is followed by `done`: the demonstrator gives up.
+
+    Errors come by chance, or with `due` at regular intervals: it keeps for each weak link what part of an error is due.
+    """
     world, calls = World(seed), list[tuple[str, str]]()
 
     def run(node: Node, taker: str | None) -> str:
         value = run(node.value, node.spec.name) if isinstance(node.value, Node) else node.value
         form = node.form
         habit = habits.get((node.spec.name, taker)) if taker else None
-        if habit is not None and rng.random() < habit.probability:
+        if taker and habit is not None and _errs((node.spec.name, taker), habit, rng, due):
             form = habit.form
         given = {node.spec.entity: node.entity, node.spec.takes: value, "as": form}
         action = Action(node.spec.name, {name: given[name] for name in node.spec.arguments})
@@ -89,3 +111,10 @@ def demonstrate(plan: Plan, seed: int, habits: Mapping[tuple[str, str], Habit], 
         answer = None
     calls.append((write(Action(DONE, {"answer": answer})), ""))
     return calls
+
+
+def _errs(link: tuple[str, str], habit: Habit, rng: random.Random, due: dict[tuple[str, str], float] | None) -> bool:
+    if due is None:
+        return rng.random() < habit.probability
+    whole, due[link] = divmod(due.get(link, rng.random()) + habit.probability, 1)
+    return bool(whole)

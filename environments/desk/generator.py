@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from coevolve import Task
 
-from .tools import ACTIONS, ENTITIES, RELAYS, SIMPLE, SOURCES, Spec
+from .tools import ACTIONS, ENTITIES, RELAYS, SIMPLE, SOURCES, TOOLS, Spec
 from .values import FORMS
 from .wording import FRAMES, HELD_OUT_FRAMES, Node, Plan, ask, family, fits, intent, solve
 
@@ -54,13 +54,24 @@ def _chain(rng: random.Random, kinds: Sequence[str]) -> Node:
     if kinds[0] == "given":
         spec = rng.choice(ACTIONS)
         return Node(spec, _entity(rng, spec), rng.choice(FORMS[spec.takes or ""][spec.reads or ""]))
-    specs = _specs(rng, [k for k in kinds if k not in ("answer", "source")])
+    return _nested(rng, _specs(rng, [k for k in kinds if k not in ("answer", "source")]))
+
+
+def _nested(rng: random.Random, specs: Sequence[Spec]) -> Node:
+    """A source and the tools that it goes through, in the forms that they read."""
     node: Node | None = None
     for spec, after in zip(specs, (*specs[1:], None), strict=True):
         form = None if not spec.gives else after.reads if after else rng.choice(list(FORMS[spec.gives]))
         node = Node(spec, _entity(rng, spec), node, form)
     assert node is not None
     return node
+
+
+def plan_with(rng: random.Random, producer: str, consumer: str) -> Plan:
+    """A plan of one chain that ends with a given link, and begins with a source when the link's lookup takes a value."""
+    made = TOOLS[producer]
+    first = [rng.choice([s for s in SOURCES if s.gives == made.takes])] if made.takes else []
+    return (_nested(rng, [*first, made, TOOLS[consumer]]),)
 
 
 def _specs(rng: random.Random, kinds: Sequence[str]) -> list[Spec]:

@@ -1,21 +1,28 @@
 """A policy's success on the desk by the number of weak links that a task needs, for whoever trains the shipped policy."""
 
+import random
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from coevolve import Message, Task, perform
 
 from .compose import plan_of
-from .demonstrations import Habit, links_of
+from .demonstrations import Habit, demonstrate, links_of
 from .environment import Desk, DeskOptions
 from .episode import DeskEpisode
+from .generator import plan_with, word
+from .tokens import encode_episode
+from .tools import LINKS
+from .wording import HELD_OUT_FRAMES
 
 if TYPE_CHECKING:
     from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 LONGEST = 14
 """Most tokens in a completion."""
+REQUESTS = 8
+"""Requests for each link in `link_rates`."""
 
 
 def successes(
@@ -53,12 +60,54 @@ def weak_in(desk: Desk, task: Task, habits: Mapping[tuple[str, str], Habit]) -> 
     return sum(link in habits for link in links_of(plan_of(steps)))
 
 
-def report(model: "LlamaForCausalLM", tokenizer: "PreTrainedTokenizerFast", habits: Mapping[tuple[str, str], Habit]) -> str:
-    """Greedy and sampled success on "train", "dev" and "test", overall and by number of weak links; one line each."""
+def link_rates(model: "LlamaForCausalLM", tokenizer: "PreTrainedTokenizerFast") -> dict[tuple[str, str], tuple[float, bool]]:
+    """For each link: the probability that the lookup's call is right when the calls before it are, the mean over REQUESTS requests, and
+    whether greedy decoding writes it in most of them."""
+    import torch
+
+    rng, found = random.Random(0), dict[tuple[str, str], tuple[float, bool]]()
+    for producer, consumer in LINKS:
+        episodes = []
+        for _ in range(REQUESTS):
+            plan = plan_with(rng, producer, consumer)
+            calls = demonstrate(plan, rng.getrandbits(31), {}, rng)
+            tokens, _, places = encode_episode(tokenizer, word(plan, rng, HELD_OUT_FRAMES), calls)
+            episodes.append((tokens, places[next(i for i, (call, _) in enumerate(calls) if call.split()[0] == producer)]))
+        width = max(len(tokens) for tokens, _ in episodes)
+        ids = torch.tensor([[*tokens, *[0] * (width - len(tokens))] for tokens, _ in episodes])
+        with torch.no_grad():
+            logs = model(input_ids=ids).logits.log_softmax(-1)
+        written = [
+            (logs[row, place.start - 1 : place.stop - 1], ids[row, place.start : place.stop]) for row, (_, place) in enumerate(episodes)
+        ]
+        right = [float(of.gather(1, tokens[:, None]).sum().exp()) for of, tokens in written]
+        greedy = [bool((of.argmax(-1) == tokens).all()) for of, tokens in written]
+        found[producer, consumer] = sum(right) / REQUESTS, 2 * sum(greedy) > REQUESTS
+    return found
+
+
+def link_report(rates: Mapping[tuple[str, str], tuple[float, bool]], name: str, links: Collection[tuple[str, str]]) -> str:
+    """One line about some links: how often the lookup is right when sampled (mean, tenth and ninetieth percentile), and greedily."""
+    sampled = sorted(rates[link][0] for link in links)
+    low, high = (sampled[min(len(sampled) - 1, int(len(sampled) * share))] for share in (0.1, 0.9))
+    greedy = sum(rates[link][1] for link in links)
+    return f"{name}: sampled {sum(sampled) / len(sampled):.3f} ({low:.2f} to {high:.2f}), greedy right on {greedy} of {len(links)}"
+
+
+def report(
+    model: "LlamaForCausalLM",
+    tokenizer: "PreTrainedTokenizerFast",
+    habits: Mapping[tuple[str, str], Habit],
+    former: Collection[tuple[str, str]] = (),
+) -> str:
+    """Success on the weak links, the others, and those that are weak no longer (`former`); greedy and sampled success on "train", "dev" and
+    "test", overall and by number of weak links. One line each."""
     import torch
 
     torch.manual_seed(0)
-    desk, lines = Desk(DeskOptions()), [f"{len(habits)} weak links"]
+    desk, rates = Desk(DeskOptions()), link_rates(model, tokenizer)
+    kinds = {"weak links": habits, "other links": set(LINKS) - set(habits), "weak before": set(former) - set(habits)}
+    lines = [link_report(rates, kind, links) for kind, links in kinds.items() if links]
     for split in desk.splits():
         tasks = desk.tasks(split)
         weak = [weak_in(desk, task, habits) for task in tasks]

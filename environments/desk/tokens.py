@@ -5,6 +5,7 @@ one. `<end>` closes every message and is the end-of-sequence token of a completi
 """
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .calls import DONE
@@ -64,3 +65,24 @@ def make_tokenizer() -> "PreTrainedTokenizerFast":
     )
     tokenizer.chat_template = TEMPLATE
     return tokenizer
+
+
+def encode_episode(
+    tokenizer: "PreTrainedTokenizerFast", query: str, calls: Sequence[tuple[str, str]]
+) -> tuple[list[int], list[int], list[range]]:
+    """Token ids of a request and its calls with their observations, as the chat template gives them; the mask that is 1 where the
+    assistant wrote; and each call's places, `<end>` included."""
+    user, assistant, end = (tokenizer.convert_tokens_to_ids(token) for token in ("<user>", "<assistant>", END))
+
+    def encode(text: str) -> list[int]:
+        return list(tokenizer.backend_tokenizer.encode(text, add_special_tokens=False).ids)
+
+    tokens, places = [user, *encode(query), end], []
+    for call, seen in calls:
+        written = [*encode(call), end]
+        places.append(range(len(tokens) + 1, len(tokens) + 1 + len(written)))
+        tokens += [assistant, *written, *([user, *encode(seen), end] if seen else [])]
+    mask = [0] * len(tokens)
+    for place in places:
+        mask[place.start : place.stop] = [1] * len(place)
+    return tokens, mask, places

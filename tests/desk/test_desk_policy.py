@@ -1,6 +1,9 @@
 """The policy that ships with the desk: its files, its tokenizer, where its weakness comes from, and how well it does."""
 
 import random
+import statistics
+from collections import Counter
+from hashlib import sha256
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
@@ -10,12 +13,12 @@ import pytest
 
 from coevolve import Step
 from coevolve.environments.desk import Desk
-from coevolve.environments.desk.demonstrations import ERROR, demonstrate, links_of, weak_links
-from coevolve.environments.desk.generator import SHAPES, generate, random_plan, word
-from coevolve.environments.desk.policy_report import LONGEST, successes, weak_in
+from coevolve.environments.desk.demonstrations import CLUSTERINGS, ERROR, demonstrate, group_of, links_of, weak_links
+from coevolve.environments.desk.generator import SHAPES, generate, plan_with, random_plan, word
+from coevolve.environments.desk.policy_report import LONGEST, link_rates, link_report, successes, weak_in
 from coevolve.environments.desk.tokens import END, UNKNOWN, make_tokenizer, vocabulary
 from coevolve.environments.desk.tools import LINKS, TOOLS
-from coevolve.environments.desk.train_policy import EXTRA_SHAPES, batches, rows, train
+from coevolve.environments.desk.train_policy import EXTRA_SHAPES, SHARE, WEAK_TURNS, batches, link_plans, rows, train
 from coevolve.environments.desk.wording import FRAMES, HELD_OUT_FRAMES
 
 if TYPE_CHECKING:
@@ -125,6 +128,42 @@ def test_weak_links_are_sparse_cluster_by_producing_app_and_differ_by_seed(seed:
     assert all(h.form != TOOLS[consumer].reads and ERROR[0] <= h.probability <= ERROR[1] for (_, consumer), h in habits.items())
 
 
+@pytest.mark.parametrize("clustering", CLUSTERINGS)
+def test_as_many_links_are_weak_however_they_cluster(clustering: str) -> None:
+    tables = [weak_links(seed, clustering) for seed in range(60)]
+    assert sum(map(len, tables)) / len(tables) / len(LINKS) == pytest.approx(0.284, abs=0.02)
+    assert all(table.keys() <= set(LINKS) for table in tables)
+    assert len({frozenset(table) for table in tables}) == len(tables)
+    assert not any(
+        frozenset(table) == frozenset(weak_links(seed, other))
+        for seed, table in enumerate(tables)
+        for other in {*CLUSTERINGS} - {clustering}
+    )
+
+
+@pytest.mark.parametrize("clustering", CLUSTERINGS)
+@pytest.mark.parametrize("level", CLUSTERINGS[:3])
+def test_weak_links_cluster_on_the_level_that_is_asked_for_and_on_no_other(clustering: str, level: str) -> None:
+    """The spread of the groups' weak shares, mean over seeds: two kinds of groups, or chance."""
+    spreads = []
+    for seed in range(20):
+        habits, sizes = weak_links(seed, clustering), Counter(group_of(link, level) for link in LINKS)
+        shares = [sum(group_of(link, level) == group for link in habits) / size for group, size in sizes.items()]
+        spreads.append(statistics.stdev(shares))
+    assert (statistics.mean(spreads) > 0.28) == (clustering == level), spreads
+
+
+def test_an_unknown_clustering_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match=r"'apps'.*producing app"):
+        weak_links(0, "apps")
+
+
+def test_the_table_of_the_shipped_policy_stays_as_it_is() -> None:
+    """The policy's weights come from this table, so another one would make the report about it false."""
+    table = repr(sorted((link, habit.form, round(habit.probability, 9)) for link, habit in weak_links(0).items()))
+    assert sha256(table.encode()).hexdigest()[:16] == "c93d0a462a7423c3"
+
+
 def test_the_demonstrator_errs_on_weak_links_only_and_as_often_as_said() -> None:
     rng, habits = random.Random(1), weak_links(0)
     right, wrong = 0, 0
@@ -135,6 +174,15 @@ def test_the_demonstrator_errs_on_weak_links_only_and_as_often_as_said() -> None
         assert weak or not refused
         wrong, right = wrong + (refused and bool(weak)), right + (not refused and bool(weak))
     assert wrong / (wrong + right) == pytest.approx(sum(ERROR) / 2, abs=0.05)
+
+
+@pytest.mark.parametrize("link", sorted(weak_links(1))[:4])
+def test_errors_at_regular_intervals_are_as_many_as_the_habit_says_in_every_stretch(link: tuple[str, str]) -> None:
+    rng, habit, due = random.Random(1), weak_links(1)[link], dict[tuple[str, str], float]()
+    seen = [demonstrate(plan_with(rng, *link), rng.getrandbits(31), {link: habit}, rng, due) for _ in range(60)]
+    wrong = [any(observation.startswith("error") for _, observation in calls) for calls in seen]
+    for start in range(0, 60, 12):
+        assert abs(sum(wrong[start : start + 12]) - 12 * habit.probability) <= 1
 
 
 def test_batches_hold_rows_of_similar_length_and_no_loss_outside_the_assistant(tokenizer: "PreTrainedTokenizerFast") -> None:
@@ -150,6 +198,46 @@ def test_a_few_steps_of_the_recipe_are_reproducible() -> None:
 
     first, second = (train(3, 2, verbose=False)[0].state_dict() for _ in range(2))
     assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+@pytest.mark.parametrize("link", LINKS[::7])
+def test_a_plan_with_a_link_ends_with_it_and_is_solved(link: tuple[str, str]) -> None:
+    plan = plan_with(random.Random(1), *link)
+    assert links_of(plan)[0] == link and len(links_of(plan)) <= 2
+    seen = demonstrate(plan, 3, {}, random.Random(1))
+    assert not any(observation.startswith("error") for _, observation in seen)
+
+
+def test_plans_by_link_go_through_weak_links_more_often_and_through_all() -> None:
+    weak = weak_links(1)
+    turn = len(LINKS) + (WEAK_TURNS - 1) * len(weak)
+    counts = Counter(links_of(plan)[0] for plan in islice(link_plans(random.Random(1), weak), int(3 * turn / SHARE)) if links_of(plan))
+    assert set(counts) == set(LINKS)
+    mean = {of_weak: statistics.mean(counts[link] for link in LINKS if (link in weak) == of_weak) for of_weak in (True, False)}
+    assert WEAK_TURNS / 2 < mean[True] / mean[False] < WEAK_TURNS
+
+
+def test_a_base_policy_begins_with_the_weights_that_it_is_given(model: "LlamaForCausalLM") -> None:
+    import torch
+
+    before = model.state_dict()
+    still, moved = (train(3, steps, verbose=False, clustering="consuming app", base=FOLDER)[0] for steps in (0, 1))
+    again = train(3, 1, verbose=False, clustering="consuming app", base=FOLDER)[0].state_dict()
+    other = train(3, 1, verbose=False, base=FOLDER)[0].state_dict()
+    assert all(torch.equal(before[name], value) for name, value in still.state_dict().items())
+    assert all(torch.equal(again[name], value) for name, value in moved.state_dict().items())
+    assert any(not torch.equal(before[name], again[name]) for name in before)
+    assert any(not torch.equal(other[name], again[name]) for name in other)
+
+
+def test_the_rates_of_links_tell_weak_from_strong(model: "LlamaForCausalLM", tokenizer: "PreTrainedTokenizerFast") -> None:
+    habits, rates = weak_links(0), link_rates(model, tokenizer)
+    assert set(rates) == set(LINKS)
+    weak, strong = ([rates[link] for link in LINKS if (link in habits) == of_weak] for of_weak in (True, False))
+    assert 0.22 <= statistics.mean(rate for rate, _ in weak) <= 0.42
+    assert statistics.mean(rate for rate, _ in strong) >= 0.95
+    assert statistics.mean(greedy for _, greedy in weak) <= 0.15 and statistics.mean(greedy for _, greedy in strong) >= 0.97
+    assert f"greedy right on {sum(greedy for _, greedy in weak)} of {len(weak)}" in link_report(rates, "weak", habits)
 
 
 def test_the_shipped_policy_does_single_tools_fails_on_weak_links_and_leaves_room(

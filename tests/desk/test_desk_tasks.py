@@ -8,6 +8,10 @@ from itertools import islice
 import pytest
 
 from coevolve import Action, Environment, Outcome, Step, Task, Trajectory, UserError
+from coevolve.core.registry import load_plugins
+from coevolve.core.run.held_out import check_first_tasks, first_tasks
+from coevolve.core.settings.config import resolve
+from coevolve.core.settings.sources import setting_sources
 from coevolve.environments.desk import Desk
 from coevolve.environments.desk.generator import SHAPES, generate, held_out, random_plan
 from coevolve.environments.desk.tools import TOOLS
@@ -53,6 +57,25 @@ def test_the_splits_are_disjoint_by_family_and_the_test_families_are_the_held_ou
     assert all(held_out(f) for f in families["test"])
     assert not any(held_out(f) for f in families["train"] | families["dev"])
     assert not families["train"] & families["dev"]
+
+
+def test_a_pool_is_drawn_by_the_runs_seed_from_a_larger_train_split_without_families_of_held_out_tasks() -> None:
+    registry = load_plugins()
+
+    def pool(run: int, environment: int, train: int = 256) -> list[Task]:
+        settings = [f"seed={run}", f"environment.seed={environment}", f"environment.train={train}"]
+        config = resolve(registry, setting_sources("desk", None, settings))
+        desk = registry.make("environment", config.environment)
+        found = first_tasks(config, desk)
+        assert check_first_tasks(config, registry, desk, desk.tasks("test")) == 0
+        return found
+
+    drawn = pool(1, 31)
+    assert len({task.id for task in drawn}) == len({task.query for task in drawn}) == 64
+    assert drawn == pool(1, 31)
+    assert {task.id for task in drawn} != {task.id for task in pool(2, 31)}
+    assert not {task.query for task in drawn} & {task.query for task in pool(1, 32)}
+    assert pool(1, 31, train=64) == pool(2, 31, train=64) == list(Desk(Desk.Options(seed=31)).tasks("train"))
 
 
 def test_the_test_split_has_its_own_frames() -> None:
