@@ -57,7 +57,7 @@ from coevolve.synthesizers.links import SolvedTask, Survey
 
 Array = np.ndarray[Any, Any]
 PLACE = {link: number for number, link in enumerate(LINKS)}
-ITERATIONS, BATCH, ROLLOUTS, EVERY, WANTED, INITIAL = 60, 16, 8, 10, 16, 64
+ITERATIONS, BATCH, ROLLOUTS, EVERY, WANTED, INITIAL, TRAIN = 60, 16, 8, 10, 16, 64, 256
 RATE, PULL = 0.55, 0.012
 TYPICAL = 0.93
 """Length of a typical update before RATE, where it is normalised: that of the uniform sampler on a static pool."""
@@ -103,7 +103,7 @@ class World:
         rng = random.Random(f"world {clustering} {seed}")
         weak = frozenset(PLACE[link] for link in weak_links(seed, clustering))
         start = np.array([rng.uniform(*(WEAK if place in weak else STRONG)) for place in range(len(LINKS))])
-        return cls(seed, clustering, Desk(DeskOptions(seed=seed, train=INITIAL, test=800, dev=1)), weak, start)
+        return cls(seed, clustering, Desk(DeskOptions(seed=seed, train=TRAIN, test=800, dev=1)), weak, start)
 
 
 @define
@@ -268,7 +268,7 @@ class Run:
 
     def __attrs_post_init__(self) -> None:
         self.learner = Learner(self.world, self.draw("rollouts"), normalised=self.normalised)
-        self.pool = TaskPool(tuple(self.world.desk.tasks("train")))
+        self.pool = TaskPool(tuple(self.draw("pool").sample(self.world.desk.tasks("train"), INITIAL)))
         self.validators = [Execution(ExecutionOptions())] if self.arm.execution else []
         if self.arm.frontier is not None:
             frontier = Frontier(self.arm.frontier)

@@ -14,10 +14,11 @@ from concurrent.futures import ProcessPoolExecutor
 
 import attrs
 import numpy as np
-from exact_learner import CLUSTERINGS, PLACE, Arm, Ended, Learner, Run, World
+from exact_learner import PLACE, Arm, Ended, Learner, Run, World
 
 from coevolve import Feedback, Signal
 from coevolve.core.settings.retirement import Retirement
+from coevolve.environments.desk.demonstrations import CLUSTERINGS
 from coevolve.plugins.samplers.learnability import Learnability, LearnabilityOptions
 from coevolve.plugins.samplers.learning_progress import LearningProgress, LearningProgressOptions
 from coevolve.plugins.samplers.mixed import Mixed, MixedOptions
@@ -75,26 +76,46 @@ def mixed() -> Mixed:
 NEW = attrs.evolve(programmatic(), sampler=mixed, frontier=FRONTIER)
 SIGNALS = ("forgetting", "boundary", "rare")
 
-def door(attempts: int, high: int, **more: object) -> Arm:
-    return attrs.evolve(NEW, frontier=FrontierOptions(attempts=attempts, low=0, high=high), **more)
+def lp():
+    return LearningProgress(LearningProgressOptions())
 
+class Blame(Programmatic):
+    def weights(self, feedback, signals, solved, catalog):
+        from coevolve.synthesizers.random_effects import ScoredTask, fit
+        from coevolve.synthesizers.link_weights import _scores
+        found = super().weights(feedback, signals, solved, catalog)
+        if not signals: return found
+        rows = _scores(feedback, solved)
+        for link, of in found.rates.links.items():
+            if of.total >= 4:
+                rows.append(ScoredTask((Link(link[0], (), link[1], link[2]),), 1 - of.failures / of.total))
+        found.effects = fit(rows, catalog)
+        return found
+
+def door(attempts: int, high: int, low=0, **more: object) -> Arm:
+    return attrs.evolve(programmatic(), sampler=lp, frontier=FrontierOptions(attempts=attempts, low=low, high=high), **more)
+
+def nodoor(**more): return attrs.evolve(programmatic(), sampler=lp, **more)
 
 TABLES: dict[str, dict[str, Arm]] = {
     "dev": {
         "cover": COVER,
         "programmatic": BEFORE,
-        "new d024": NEW,
-        "new d012": door(2, 1),
-        "new d012 w24": door(2, 1, wanted=24),
-        "new d012 thompson": door(2, 1, sampler=lambda: Thompson(ThompsonOptions())),
-        "new d012 lp": door(2, 1, sampler=lambda: LearningProgress(LearningProgressOptions())),
+        "random+lp": attrs.evolve(RANDOM, sampler=lp),
+        "d024": door(4,2),
+        "d012": door(2, 1),
+        "d124": door(4, 2, 1),
+        "d012 w24": door(2, 1, wanted=24),
+        "d012 rare0": attrs.evolve(door(2, 1), synthesizer=programmatic(rare=0.0).synthesizer),
+        "d012 rare3": attrs.evolve(door(2, 1), synthesizer=programmatic(rare=3.0).synthesizer),
+        "d012 blame": attrs.evolve(door(2, 1), synthesizer=lambda l: Blame(ProgrammaticOptions())),
+        "d012 mixed": attrs.evolve(door(2, 1), sampler=mixed),
         "before c32": attrs.evolve(BEFORE, wanted=32, candidates=32),
-        "new d012 c32": door(2, 1, wanted=32, candidates=32),
-        "new d024 c32": door(4, 2, wanted=32, candidates=32),
-        "effects+mixed c32": attrs.evolve(programmatic(), wanted=32, candidates=32, sampler=mixed),
+        "d012 c32": door(2, 1, wanted=32, candidates=32),
+        "nodoor c32": nodoor(wanted=32, candidates=32),
         "before c64": attrs.evolve(BEFORE, wanted=64, candidates=64),
-        "new d012 c64": door(2, 1, wanted=64, candidates=64),
-        "effects+mixed c64": attrs.evolve(programmatic(), wanted=64, candidates=64, sampler=mixed),
+        "d012 c64": door(2, 1, wanted=64, candidates=64),
+        "nodoor c64": nodoor(wanted=64, candidates=64),
     },
 }
 
