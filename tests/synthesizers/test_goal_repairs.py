@@ -83,7 +83,7 @@ class DemandingEpisode(StockroomEpisode):
 
     def __init__(self, task: Task) -> None:
         steps, world = perform(task.payload["world"], task.solution)
-        super().__init__(task, world.digest() if task.solution else None)
+        super().__init__(task, world if task.solution else None)
         self.wanted, self.results = [str(step.result) for step in steps], list[str]()
 
     def step(self, text: str) -> Observation:

@@ -99,13 +99,25 @@ def test_the_cover_arm_uses_no_signal() -> None:
     assert all(c.context is not None and c.context.signal is None and c.task.origin.signal is None for c in with_signals)
 
 
-def test_only_rollouts_of_signalled_tasks_are_read() -> None:
+def test_levels_read_the_rollouts_of_signalled_tasks_alone() -> None:
     tasks = list(DESK.tasks("train"))
     groups, signals = weak(tasks, "notes")
     other = Signal("boundary", "gone", 1, 1.0)
-    unread = explore(DESK, make_feedback(tasks, groups, [other]), 8)
-    assert [c.task.query for c in unread] == [c.task.query for c in explore(DESK, make_feedback(tasks, [], [other]), 8)]
-    assert [c.task.query for c in unread] != [c.task.query for c in explore(DESK, make_feedback(tasks, groups, signals), 8)]
+    unread = explore(DESK, make_feedback(tasks, groups, [other]), 8, estimates="levels")
+    assert [c.task.query for c in unread] == [c.task.query for c in explore(DESK, make_feedback(tasks, [], [other]), 8, estimates="levels")]
+    read = explore(DESK, make_feedback(tasks, groups, signals), 8, estimates="levels")
+    assert [c.task.query for c in unread] != [c.task.query for c in read]
+
+
+def test_effects_read_all_scores_and_only_where_there_is_a_signal() -> None:
+    tasks = list(DESK.tasks("train"))
+    groups, _ = weak(tasks, "notes")
+    other = Signal("boundary", "gone", 1, 1.0)
+    read, unread, without = (
+        [c.task.query for c in explore(DESK, make_feedback(tasks, some, signals), 8)]
+        for some, signals in ((groups, [other]), ([], [other]), (groups, []))
+    )
+    assert read != unread and read != without
 
 
 def test_an_evolution_without_signals_covers_or_yields_nothing() -> None:
