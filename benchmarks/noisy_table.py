@@ -59,8 +59,8 @@ def judged(
     train, held_out = desk.tasks("train"), desk.tasks("test")
     policy, runner = TransformersPolicy(TransformersOptions()), RolloutRunner(desk, RolloutLimits(), Clock())
 
-    def tried(task: Any, number: int, temperature: float) -> RolloutGroup:
-        return runner.run(policy, [task], number, Sampling(temperature, NEW_TOKENS, rng.getrandbits(31)), 10)[0]
+    def tried(tasks: Any, number: int, temperature: float, first: int = 0) -> list[RolloutGroup]:
+        return runner.run(policy, tasks, number, Sampling(temperature, NEW_TOKENS, rng.getrandbits(31)), 10, first=first)
 
     groups = runner.run(policy, list(train), 8, Sampling(1.0, NEW_TOKENS, rng.getrandbits(31)), 10)
     signals = [Signal("boundary", group.task.id, 10, 1.0, {"scores": list(group.scores)}) for group in groups]

@@ -13,14 +13,15 @@ The paper's arms are settings: no synthesizer is the static pool, a synthesizer 
 of detectors is an ablation, an empty list of validators is "without validation".
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 import attrs
 from attrs import define, field
 
-from .contracts import LoopState, Policy, Sampler, SignalDetector, Synthesizer, Trainer, Validator
+from .contracts import LoopState, Policy, Sampler, SignalDetector, Synthesizer, Trainer
+from .door import Door
 from .errors import InfrastructureFault, UserError
 from .isolation.guard import Guard
 from .model import CandidateTask, Feedback, History, RolloutGroup, Sampling, Signal, Task, TaskPool, Verdict
@@ -31,9 +32,11 @@ from .record.store import WALL, Store
 from .record.summary import overlap_text
 from .record.teacher_calls import LateJournal
 from .record.timing import Clock, timed
-from .refusals import REPAIRABLE, Reason, Refusal
+from .refusals import REPAIRABLE
 from .registry import Registry
 from .rollouts.evaluation import evaluate
+from .rollouts.progress import mean_progress
+from .rollouts.refill import missing, trained, untouched
 from .rollouts.resting_tasks import active_tasks
 from .rollouts.run_health import CircuitBreaker, StallNotice
 from .rollouts.runner import RolloutRunner
@@ -69,7 +72,7 @@ class Loop:
     sampler: Sampler
     detectors: Sequence[SignalDetector]
     synthesizer: Synthesizer | None
-    validators: Sequence[Validator]
+    door: Door
     held_out: Sequence[Task]
     journal: LateJournal
     pool: TaskPool
@@ -94,19 +97,29 @@ class Loop:
         return self.config.steps
 
     def rollout(self, policy: Policy, iteration: int) -> list[RolloutGroup]:
-        """Sample a batch of tasks from D_t, leaving out those that rest, and roll each out K times."""
+        """Sample a batch of tasks from D_t, leaving out those that rest, and roll each out K times; then refill it (rollouts/refill.py)."""
         self.begin_rollouts()
-        config = self.config
-        pool = active_tasks(self.pool, self.history, iteration, config.retirement, config.batch)
-        tasks = self.sampler.pick(pool, self.history, config.batch, generator(config.seed, "sampler", iteration))
-        sampling = Sampling(config.temperature, config.max_new_tokens, derive(config.seed, "rollout", iteration))
-        groups = self.runner.run(policy, tasks, config.rollouts, sampling, iteration)
-        with self.clock.part("store"):
-            self.store.add_groups(groups)
-        self.breaker.check(groups)
-        self.history = self.history.with_groups(groups)
+        config, history = self.config, self.history
+        pool = active_tasks(self.pool, history, iteration, config.retirement, config.batch)
+        groups: list[RolloutGroup] = []
+        for wave in range(1 + config.refill):
+            wanted = missing(groups, config.batch)
+            left = untouched(pool, groups)
+            if groups:
+                wanted = min(wanted, len(left))
+            if not wanted:
+                break
+            place = (iteration, wave) if wave else (iteration,)
+            tasks = self.sampler.pick(left, history, wanted, generator(config.seed, "sampler", *place))
+            sampling = Sampling(config.temperature, config.max_new_tokens, derive(config.seed, "rollout", *place))
+            made = self.runner.run(policy, tasks, config.rollouts, sampling, iteration)
+            with self.clock.part("store"):
+                self.store.add_groups(made)
+            groups += made
+            self.breaker.check(groups)
+        self.history = history.with_groups(groups)
         self.recent += groups
-        return groups
+        return trained(groups, config.batch) if config.refill else groups
 
     def begin_rollouts(self) -> None:
         """Call `on_first_rollout`, once."""
@@ -117,9 +130,10 @@ class Loop:
         """The update of `iteration` is done: evolve and evaluate when it is time. Returns True when a checkpoint is due."""
         config, last = self.config, iteration >= self.config.steps
         self.iteration = iteration
+        metrics = metrics | mean_progress([group for group in self.recent if group.iteration == iteration])
         self.report(iteration, metrics)
         if iteration % config.evolve_every == 0 and not last:
-            metrics = metrics | {"admitted": float(self.evolve(iteration))}
+            metrics = metrics | self.evolve(iteration)
         if last or (config.evaluation.every and iteration % config.evaluation.every == 0):
             self.evaluate(iteration, final=last)
         metrics = metrics | self.lost_workers(iteration)
@@ -149,8 +163,8 @@ class Loop:
         self.diagnose(iteration, f"{len(reasons)} environment workers were lost and replaced; the last: {reasons[-1]}")
         return {"worker_faults": float(len(reasons))}
 
-    def evolve(self, iteration: int) -> int:
-        """Signals -> exploration -> validation -> D_{t+1}; how many tasks were admitted."""
+    def evolve(self, iteration: int) -> dict[str, float]:
+        """Signals -> exploration -> validation -> D_{t+1}. Returns its counts, as metrics."""
         with self.clock.part("signals"):
             signals = tuple(signal for detector in self.detectors for signal in detector.detect(self.recent, self.history))
         self.store.add_signals(iteration, signals)
@@ -160,7 +174,7 @@ class Loop:
         if admitted:
             self.store.add_pool(iteration, self.pool, admitted)
         self.recent = []
-        return len(admitted)
+        return {"admitted": float(len(admitted)), **self.store.door_counts(iteration)}
 
     def synthesize_first(self, seeds: Sequence[Task]) -> list[Task]:
         """D_0 as the paper has it: tasks that the synthesizer makes in the worlds of `seeds`, through the same door, without signals.
@@ -169,6 +183,7 @@ class Loop:
         """
         wanted = self.config.initial_synthetic
         admitted = self.explore(0, (), TaskPool(tuple(seeds)), wanted)
+        self.store.add_numbers(0, self.store.door_counts(0), {})
         if not admitted:
             raise UserError(
                 "no synthetic task was admitted to begin with: see the refusals with `coevolve show RUN`, and change the synthesizer or "
@@ -181,75 +196,71 @@ class Loop:
     def explore(self, iteration: int, signals: tuple[Signal, ...], pool: TaskPool, wanted: int) -> list[Task]:
         """Ask the synthesizer for candidates until `wanted` are admitted beside `pool`, or as many were tried as the budget allows.
 
-        An exploration that breaks down in the environment or a service ends early: what was admitted so far stays, training goes on.
+        They are judged in waves, each of as many candidates as are still wanted; those refused for what can be mended go back to the
+        synthesizer, at most `repairs` times.
         """
         feedback = Feedback(iteration, signals, tuple(self.recent), self.history, pool, wanted)
-        rng = generator(self.config.seed, "synthesizer", iteration)
+        found = islice(self.candidates(feedback), wanted * self.config.candidates_per_task)
         admitted: list[Task] = []
         tried = 0
-        synthesizer = self.synthesizer
-        assert synthesizer is not None
-        found = self.guard.each(lambda: synthesizer.synthesize(feedback, self.guard.environment, rng))
-        try:
-            for candidate in islice(timed(found, self.clock, "synthesis"), wanted * self.config.candidates_per_task):
-                tried += 1
-                verdict = self.settle(iteration, candidate, pool, admitted)
-                if (mended := self.mended(candidate, verdict)) is not None:
-                    self.settle(iteration, mended, pool, admitted)
-                if len(admitted) == wanted:
-                    break
-        except InfrastructureFault as fault:
-            self.diagnose(iteration, f"the exploration ended early: {fault}")
+        while wave := list(islice(found, wanted - len(admitted))):
+            tried += len(wave)
+            for left in range(self.config.repairs, -1, -1):
+                refused = self.settle(iteration, wave, pool, admitted)
+                wave = [mended for one in refused for mended in self.repaired(iteration, *one)] if left else []
         if wanted and not tried:
             text = "the synthesizer found no candidate: the environment may lack what it needs, or its max_calls is too small"
             self.diagnose(iteration, text)
         return admitted
 
-    def settle(self, iteration: int, candidate: CandidateTask, pool: TaskPool, admitted: list[Task]) -> Verdict:
-        """Judge a candidate beside `pool` and `admitted`, store what became of it, and add its task to `admitted` where it is accepted."""
+    def candidates(self, feedback: Feedback) -> Iterator[CandidateTask]:
+        """The synthesizer's candidates. An exploration that breaks down in the environment or a service ends early; training goes on."""
+        synthesizer = self.synthesizer
+        assert synthesizer is not None
+        rng = generator(self.config.seed, "synthesizer", feedback.iteration)
+        try:
+            found = self.guard.each(lambda: synthesizer.synthesize(feedback, self.guard.environment, rng))
+            yield from timed(found, self.clock, "synthesis")
+        except InfrastructureFault as fault:
+            self.diagnose(feedback.iteration, f"the exploration ended early: {fault}")
+
+    def settle(
+        self, iteration: int, wave: Sequence[CandidateTask], pool: TaskPool, admitted: list[Task]
+    ) -> list[tuple[CandidateTask, Verdict]]:
+        """Judge a wave beside `pool` and `admitted`, store the verdicts, add the accepted tasks to `admitted`. Returns the refused ones."""
         with self.clock.part("validation"):
-            verdict = self.judge(candidate, pool.with_tasks(admitted))
-        self.store.add_verdict(iteration, candidate, verdict)
-        if verdict.accepted:
+            verdicts = self.door.judge(wave, pool.with_tasks(admitted))
+        refused = []
+        for candidate, verdict in zip(wave, verdicts, strict=True):
+            self.store.add_verdict(iteration, candidate, verdict)
+            if not verdict.accepted:
+                refused.append((candidate, verdict))
+                self.registry.notify("coevolve_task_rejected", iteration=iteration, candidate=candidate, verdict=verdict)
+                continue
             candidate = attrs.evolve(candidate, task=verdict.task or candidate.task)
             admitted.append(candidate.task)
+            if verdict.attempts:  # the task begins its history with them
+                group = attrs.evolve(verdict.attempts, task=candidate.task, iteration=iteration)
+                self.history = self.history.with_groups([group])
             self.registry.notify("coevolve_task_admitted", iteration=iteration, candidate=candidate)
-        else:
-            self.registry.notify("coevolve_task_rejected", iteration=iteration, candidate=candidate, verdict=verdict)
-        return verdict
+        return refused
 
-    def mended(self, candidate: CandidateTask, verdict: Verdict) -> CandidateTask | None:
-        """The candidate as the synthesizer words it anew; None where it does not, or where the refusal has nothing to do with wording."""
+    def repaired(self, iteration: int, candidate: CandidateTask, verdict: Verdict) -> list[CandidateTask]:
+        """The candidate as its synthesizer mends it; empty where that cannot be, or where the refusal cannot be mended."""
         synthesizer = self.synthesizer
-        if verdict.accepted or candidate.refused is not None or verdict.reason not in REPAIRABLE or not isinstance(synthesizer, Repairs):
-            return None
+        if candidate.refused is not None or verdict.reason not in REPAIRABLE or not isinstance(synthesizer, Repairs):
+            return []
         rng = generator(self.config.seed, "repair", candidate.task.id)
         try:
             with self.clock.part("synthesis"):
-                return self.guard.run(lambda: synthesizer.repair(candidate, verdict, self.guard.environment, rng))
+                mended = self.guard.run(lambda: synthesizer.repair(candidate, verdict, self.guard.environment, rng))
         except InfrastructureFault as fault:
-            self.diagnose(candidate.task.origin.iteration, f"a refused candidate was not worded anew: {fault}")
-            return None
-
-    def judge(self, candidate: CandidateTask, pool: TaskPool) -> Verdict:
-        """Accepted only when every validator accepts; each judges the task as the one before it left it."""
-
-        def judged() -> Verdict:
-            verdict = Verdict(True, "accepted")
-            for validator in self.validators:
-                now = attrs.evolve(candidate, task=verdict.task or candidate.task)
-                found = validator.validate(now, self.guard.environment, pool, self.held_out)
-                if not found.accepted:
-                    return found
-                verdict = attrs.evolve(verdict, task=found.task or verdict.task)
-            return verdict
-
-        if candidate.refused is not None:
-            return attrs.evolve(candidate.refused, accepted=False)
-        try:
-            return self.guard.run(judged)
-        except InfrastructureFault as fault:
-            return Refusal(Reason.ENVIRONMENT_ERROR, str(fault)).verdict
+            self.diagnose(iteration, f"a refused candidate was not repaired: {fault}")
+            return []
+        if mended is None:
+            return []
+        origin = attrs.evolve(mended.task.origin, detail={**mended.task.origin.detail, "repaired": candidate.task.id})
+        return [attrs.evolve(mended, task=attrs.evolve(mended.task, origin=origin))]
 
     def evaluate(self, iteration: int, *, final: bool = False) -> None:
         """Success on the held-out split, for each mode that the configuration names."""
@@ -260,7 +271,7 @@ class Loop:
             with self.clock.part("evaluation"):
                 report = evaluate(self.evaluator, self.trainer.policy(), self.held_out, mode, config, count=count)
             results[mode] = report.success
-            self.store.add_evaluation(iteration, settings.split, mode, report.success, report.tasks, report.faults)
+            self.store.add_evaluation(iteration, settings.split, mode, report.success, report.tasks, report.faults, report.progress)
             if text := report.cut_short():
                 self.diagnose(iteration, text)
             if iteration in (0, config.steps) and (text := report.suspicious()):

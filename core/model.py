@@ -245,7 +245,8 @@ class Verdict:
     task: Task | None = None
     """The task as it is to be stored, when an accepting validator made it better (a shorter solution); it keeps its id."""
     attempts: RolloutGroup | None = None
-    """Rollouts of the policy in training on the candidate that the verdict rests on. They are stored and counted as rollouts."""
+    """Rollouts of the policy in training on the candidate that the verdict rests on. They are stored, and counted as attempts at the door;
+    those of an admitted task are its first entry in the history."""
 
 
 class Unsent(StrEnum):

@@ -12,16 +12,28 @@ from attrs import frozen
 
 from .contracts import Environment, Policy
 from .errors import InfrastructureFault
-from .model import Action, CandidateTask, RolloutGroup, Sampling, Task, Verdict
+from .model import Action, CandidateTask, RolloutGroup, Sampling, Task, TaskPool, Verdict
 from .services import Services
 
 
 @runtime_checkable
 class HasMetrics(Protocol):
-    """An episode with figures beside its score (progress, an official score beside a strict one)."""
+    """An episode with figures beside its score (the share of tests that pass, an official score beside a strict one)."""
 
     def metrics(self) -> Mapping[str, float]:
         """Figures by name. Called once, after `score`; evaluations print their means over the rollouts."""
+
+
+@runtime_checkable
+class HasProgress(Protocol):
+    """An episode that knows how much of its task was done; without it the calls are compared with those of the task's solution."""
+
+    def progress(self) -> float:
+        """The share that was done, in [0, 1], as the world stands now. Called once, after `score`.
+
+        Progress that nothing but a success can reach tells failed rollouts apart best. The rollout's progress is 1 where it succeeded,
+        whatever this returns, and at most 0.99 where it failed.
+        """
 
 
 @runtime_checkable
@@ -274,13 +286,30 @@ class HasReader(Protocol):
 
 
 @runtime_checkable
+class ValidatesTogether(Protocol):
+    """A validator that judges several candidates at once: attempts of a policy at all of them are one batch of rollouts."""
+
+    def validate_all(
+        self, candidates: Sequence[CandidateTask], environment: Environment, pool: TaskPool, held_out: Sequence[Task]
+    ) -> Sequence[Verdict]:
+        """One verdict for each candidate, in their order: those that `validate` gives. `pool` holds none of the candidates.
+
+        Where an InfrastructureFault ends it, `validate` is asked for one candidate after the other, so that the fault refuses only the
+        candidate that it concerns.
+        """
+
+
+@runtime_checkable
 class Repairs(Protocol):
-    """A synthesizer that words a refused candidate anew. The loop asks once for each candidate whose wording was refused."""
+    """A synthesizer that mends refused candidates. The loop gives each one back to it at most `repairs` times (a setting)."""
 
     def repair(self, candidate: CandidateTask, verdict: Verdict, environment: Environment, rng: random.Random) -> CandidateTask | None:
-        """The candidate with another request and the same solution, under another id; None where there is none.
+        """A candidate that stands in for the refused one, under another id; None where there is none.
 
-        `verdict` has one of the reasons in `refusals.REPAIRABLE`. The result is judged like any candidate.
+        `verdict` has one of the reasons in `refusals.REPAIRABLE`. Request and solution may both change: for a reason in
+        `refusals.WORDING` another request for the same solution may do, the others lie in the solution. Return None for reasons that the
+        synthesizer cannot mend. `verdict.attempts` has the policy's attempts where the refusal rests on them. The result is judged like
+        any candidate; the loop writes the id of the refused one into its `Origin.detail["repaired"]`.
         """
 
 
@@ -301,7 +330,7 @@ class PlannedRun:
     wanted: int
     """Tasks that an evolution may admit at most."""
     candidates: int
-    """Candidates validated in all evolutions at most."""
+    """Candidates of the synthesizer validated in all evolutions at most, without repaired ones."""
     policy: Any
     """The policy, made and not used; `Trainer.setup` has accepted it."""
     processes: int = 1
@@ -310,11 +339,18 @@ class PlannedRun:
     """Tasks that the synthesizer makes before the first iteration; `candidates` counts those tried for them too."""
     here: bool = False
     """Whether the run is to be on this machine; otherwise the model's files may be elsewhere."""
+    repairs: int = 0
+    """How often a refused candidate may go back to the synthesizer; 0 for a synthesizer that mends none."""
 
     @property
     def syntheses(self) -> int:
         """How often the synthesizer is asked: in each evolution, and for the initial tasks where it makes them."""
         return self.evolutions + bool(self.initial)
+
+    @property
+    def judged(self) -> int:
+        """Candidates validated at most, with those that the synthesizer repaired."""
+        return self.candidates * (1 + self.repairs)
 
 
 @runtime_checkable

@@ -53,6 +53,10 @@ class Reason(StrEnum):
     """The scorer accepts a wrong solution."""
     DROPPABLE_CALL = "droppable_call"
     """The scorer accepts the solution without one of its calls."""
+    TOO_EASY = "too_easy"
+    """The policy in training solves it too often already."""
+    TOO_HARD = "too_hard"
+    """The policy in training solves it too rarely to learn from it."""
     HARMFUL = "harmful"
     """The request asks for harm."""
     ENVIRONMENT_ERROR = "environment_error"
@@ -92,8 +96,13 @@ class Reason(StrEnum):
     """The environment cannot make a task of the calls."""
 
 
-REPAIRABLE = frozenset({Reason.MISUNDERSTOOD, Reason.AMBIGUOUS, Reason.UNGROUNDED, Reason.LEAKED, Reason.TOOL_NAMED})
-"""Reasons that lie in the wording of a request: another request for the same solution may be accepted (`optional.Repairs`)."""
+WORDING = frozenset({Reason.MISUNDERSTOOD, Reason.AMBIGUOUS, Reason.UNGROUNDED, Reason.LEAKED, Reason.TOOL_NAMED})
+"""Reasons that lie in the wording of a request: another request for the same solution may be accepted."""
+REPAIRABLE = WORDING | {
+    Reason.CALL_FAILED, Reason.REPLAY_DIFFERS, Reason.DROPPABLE_CALL, Reason.NO_EFFECT, Reason.SOLVED_BY_NOTHING, Reason.TOO_EASY,
+    Reason.TOO_HARD,
+}  # fmt: skip
+"""Reasons that a small change may remove, in the wording or in the solution: the loop asks the synthesizer (`optional.Repairs`)."""
 
 
 class Refusal(Exception):

@@ -37,10 +37,15 @@ class Chat(Protocol):
 
 
 class Attempts(Protocol):
-    """Rolls a task out with one policy, in fresh episodes. One thread at a time."""
+    """Rolls tasks out with one policy, in fresh episodes. One thread at a time."""
 
-    def __call__(self, task: Task, count: int, temperature: float) -> RolloutGroup:
-        """`count` attempts at `task`. The draw depends on the run's seed and the task's id only. Infrastructure faults have no score."""
+    def __call__(self, tasks: Sequence[Task], count: int, temperature: float, first: int = 0) -> list[RolloutGroup]:
+        """`count` attempts at each task, all in one batch: attempts number `first` and following, which are their indices.
+
+        What an attempt draws depends on the run's seed, the task's id and the attempt's index, not on the other tasks: who has made
+        attempts 0 to 2 asks for `first=3` to go on. Infrastructure faults have no score. Attempts of the policy in training are kept while
+        a wave of candidates is judged, so that two validators that ask for the same ones share them.
+        """
 
 
 class Services(Protocol):

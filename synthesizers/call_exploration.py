@@ -1,6 +1,6 @@
 """Explore one episode through the environment's contract: make calls, undo those that fail, and count every call to the environment."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -63,8 +63,17 @@ class Exploration:
 
     def play_start(self, count: int) -> bool:
         """Make the first `count` calls of the start task's solution; False when one of them fails."""
-        actions = self.start.solution[:count]
-        texts = self.environment.script(actions) if actions else ()
+        return self._play(self.start.solution[:count])
+
+    def play(self, actions: Sequence[Action]) -> bool:
+        """Make all these calls, in the turns that they name; False when one fails or the episode ends before the last one."""
+        before = len(self.steps)
+        return self._play(actions) and len(self.steps) == before + len(actions)
+
+    def _play(self, actions: Sequence[Action]) -> bool:
+        before = len(self.steps)
+        # Their turns count from the episode's beginning. Texts that only lead to the present turn were played before.
+        texts = self.environment.script([attrs.evolve(a, turn=max(0, a.turn - self.turn)) for a in actions]) if actions else ()
         for seen in perform(self.episode, self._paid(texts)):
             if seen.done:
                 self.episode.restore(self._before)
@@ -72,10 +81,10 @@ class Exploration:
             for step in seen.steps:
                 if step.error is not None:
                     return False
-                turn = actions[min(len(self.steps), count - 1)].turn
+                turn = actions[min(len(self.steps) - before, len(actions) - 1)].turn
                 self.steps.append(attrs.evolve(step, action=attrs.evolve(step.action, turn=turn)))
                 self.turn = turn
-            if len(self.steps) >= count:
+            if len(self.steps) - before >= len(actions):
                 break
         return True
 

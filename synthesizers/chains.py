@@ -117,9 +117,7 @@ class Chains:
             onward = [link for link in onward if link.modes == modes]
             if not onward:
                 break
-            link = self.rng.choice(onward)
-            value = self._value(last, link.consumer, link.argument)
-            step = self.call(exploration, link.consumer, {}, {link.argument: value}, 1) if value is not None else None
+            step = self.follow(exploration, last, self.rng.choice(onward))
             if step is None:
                 break
             last = step
@@ -128,6 +126,11 @@ class Chains:
             fitting = [one for one in self.solved if len(one.steps) <= length - len(exploration.steps)]
             if fitting:
                 self.retrace(exploration, self.rng.choice(fitting))
+
+    def follow(self, exploration: Exploration, last: Step, link: Link) -> Step | None:
+        """Give a value of the result of `last` to the link's consumer, and return that step; None when it cannot be carried out."""
+        value = self._value(last, link.consumer, link.argument)
+        return self.call(exploration, link.consumer, {}, {link.argument: value}, 1) if value is not None else None
 
     def retrace(self, exploration: Exploration, one: SolvedTask) -> bool:
         """Execute a pool solution's calls with the same modes and links, but other values. False when one fails; then all are undone."""

@@ -27,6 +27,7 @@ from coevolve import (
     Step,
     Synthesizer,
     Task,
+    Verdict,
     hookimpl,
     perform,
 )
@@ -36,6 +37,8 @@ from .call_exploration import BudgetExhausted, CallBudget
 from .catalog import Catalog, catalog_of, same_call
 from .goal_exploration import GoalExploration, offers_goals
 from .links import SolvedTask, Survey, link_uses
+from .refused import EvolutionInput
+from .repairs import repair
 from .variants import OPERATORS, TaskTurns, VariantBuilder, Variants, VariantTurn, numbered, task_turns
 
 ALL = (*OPERATORS, "other_kind")
@@ -53,6 +56,8 @@ class OperatorsOptions:
     """Share of the tries whose parent is drawn from the signalled tasks, by strength. The others draw from the whole pool, for breadth."""
     longest: int = field(default=3, validator=validators.ge(1))
     """Most calls of a new turn. Longer turns seldom read like one request."""
+    repair_calls: int = field(default=300, validator=validators.ge(0))
+    """Most environment calls of one repair of a refused candidate that was made of a goal alone; 0: no repairs."""
     max_calls: int = field(default=4000, validator=validators.ge(1))
     """Most environment calls (opened episodes, steps, compositions) in one evolution."""
 
@@ -66,12 +71,20 @@ class Operators:
     def __init__(self, options: OperatorsOptions) -> None:
         self.options = options
         self._survey = Survey()
+        self._known: EvolutionInput | None = None
 
     def estimate(self, plan: PlannedRun) -> list[str]:
-        """How many environment calls the evolutions make at most, and the synthesis of the initial tasks."""
-        return (
-            [f"exploration by {self.name}: at most {plan.syntheses * self.options.max_calls:,} environment calls"] if plan.syntheses else []
-        )
+        """How many environment calls the evolutions make at most, with the synthesis of the initial tasks, and a repair."""
+        calls, repair = plan.syntheses * self.options.max_calls, self.options.repair_calls
+        more = f", and {repair:,} for each repair of a refused candidate" if repair else ""
+        return [f"exploration by {self.name}: at most {calls:,} environment calls{more}"] if plan.syntheses else []
+
+    def repair(self, candidate: CandidateTask, verdict: Verdict, environment: Environment, rng: random.Random) -> CandidateTask | None:
+        """The candidate longer, shorter or of another goal (goal_repairs.py); None for one that has turns of a pool task."""
+        detail = candidate.task.origin.detail
+        if detail.get("operator") != "explore" or "goal" not in detail or not offers_goals(environment):
+            return None
+        return repair(self._known, candidate, verdict, environment, rng, self.options.repair_calls)
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
         catalog = catalog_of(environment.describe())
@@ -80,6 +93,7 @@ class Operators:
         parents = [found for one in solved if (found := task_turns(one, several)) is not None]
         if not parents:
             return
+        self._known = EvolutionInput(self.name, feedback, catalog, solved)
         try:
             yield from _VariantSearch(self.options, feedback, environment, catalog, solved, parents, several, rng).run()
         except BudgetExhausted:

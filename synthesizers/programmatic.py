@@ -9,12 +9,13 @@ anyway. So only forgetting signals get near neighbours of their task, and few of
 
 import random
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import attrs
 from attrs import define, field, frozen, validators
 
-from coevolve import CandidateTask, Environment, ExplorationContext, Feedback, Origin, PlannedRun, Signal, Synthesizer, hookimpl
+from coevolve import CandidateTask, Environment, ExplorationContext, Feedback, Origin, PlannedRun, Signal, Synthesizer, Verdict, hookimpl
 
 from .argument_values import ArgumentValues
 from .call_exploration import BudgetExhausted, CallBudget, Exploration, open_exploration
@@ -24,6 +25,8 @@ from .goal_exploration import offers_goals
 from .goal_search import GoalSearch
 from .link_weights import LinkWeights, link_weights
 from .links import Link, SolvedTask, Survey, link_uses
+from .refused import EvolutionInput
+from .repairs import repair
 
 
 @frozen
@@ -43,6 +46,8 @@ class ProgrammaticOptions:
     """Most environment calls (opened episodes, steps, compositions) in one evolution."""
     choice: int = field(default=16, validator=validators.ge(1))
     """How many executed goals the next one is chosen from, where the environment offers goals. 1 is no choice: signals then do nothing."""
+    repair_calls: int = field(default=300, validator=validators.ge(0))
+    """Most environment calls of one repair of a refused candidate; 0: no repairs."""
     starts: int = field(default=4, validator=validators.ge(1))
     """How many start tasks are drawn for a chain. The one whose solution uses most of the link's apps is taken."""
 
@@ -56,12 +61,17 @@ class Programmatic:
     def __init__(self, options: ProgrammaticOptions) -> None:
         self.options = options
         self._survey = Survey()
+        self._known: EvolutionInput | None = None
 
     def estimate(self, plan: PlannedRun) -> list[str]:
-        """How many environment calls the evolutions make at most, and the synthesis of the initial tasks."""
-        return (
-            [f"exploration by {self.name}: at most {plan.syntheses * self.options.max_calls:,} environment calls"] if plan.syntheses else []
-        )
+        """How many environment calls the evolutions make at most, with the synthesis of the initial tasks, and a repair."""
+        calls, repair = plan.syntheses * self.options.max_calls, self.options.repair_calls
+        more = f", and {repair:,} for each repair of a refused candidate" if repair else ""
+        return [f"exploration by {self.name}: at most {calls:,} environment calls{more}"] if plan.syntheses else []
+
+    def repair(self, candidate: CandidateTask, verdict: Verdict, environment: Environment, rng: random.Random) -> CandidateTask | None:
+        """The candidate longer, shorter, without a call or with other values, as the verdict's reason demands (repairs.py)."""
+        return repair(self._known, candidate, verdict, environment, rng, self.options.repair_calls)
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
         signals = feedback.signals if self.options.use_signals else ()
@@ -72,7 +82,9 @@ class Programmatic:
         if not solved:
             return
         options = self.options
-        weights = link_weights(feedback, signals, solved, catalog, options.shrinkage)
+        make_weights = partial(link_weights, feedback, signals, solved, catalog, options.shrinkage)
+        weights = make_weights()
+        self._known = EvolutionInput(self.name, feedback, catalog, solved, make_weights)
         search: GoalSearch | LinkSearch = LinkSearch(options, feedback, environment, catalog, solved, rng, signals, weights)
         if offers_goals(environment):
             search = GoalSearch(options.choice, options.max_calls, feedback, environment, catalog, solved, rng, signals, weights)

@@ -14,13 +14,15 @@ from typing import Any, ClassVar
 import attrs
 from attrs import field, frozen, validators
 
-from coevolve import CandidateTask, Environment, ExplorationContext, Feedback, Origin, PlannedRun, Synthesizer, Task, hookimpl
+from coevolve import CandidateTask, Environment, ExplorationContext, Feedback, Origin, PlannedRun, Synthesizer, Task, Verdict, hookimpl
 
 from .argument_values import ArgumentValues, fitting_results
 from .call_exploration import BudgetExhausted, CallBudget, Exploration, open_exploration
 from .catalog import Argument, Catalog, catalog_of
 from .goal_exploration import GoalExploration, offers_goals
 from .links import SolvedTask, Survey
+from .refused import EvolutionInput
+from .repairs import repair
 
 
 @frozen
@@ -31,6 +33,8 @@ class RandomOptions:
     """Whether candidates copy the lengths and dependences of the pool's solutions. False is the plain random walk."""
     max_calls: int = field(default=4000, validator=validators.ge(1))
     """Most environment calls (opened episodes, steps, compositions) in one evolution."""
+    repair_calls: int = field(default=300, validator=validators.ge(0))
+    """Most environment calls of one repair of a refused candidate; 0: no repairs."""
     tries: int = field(default=12, validator=validators.ge(1))
     """Most calls tried for one step of a walk. When all fail, the walk is dropped."""
     prefix: float = field(default=0.75, validator=[validators.ge(0.0), validators.le(1.0)])
@@ -48,18 +52,24 @@ class RandomExploration:
     def __init__(self, options: RandomOptions) -> None:
         self.options = options
         self._survey = Survey()
+        self._known: EvolutionInput | None = None
 
     def estimate(self, plan: PlannedRun) -> list[str]:
-        """How many environment calls the evolutions make at most, and the synthesis of the initial tasks."""
-        return (
-            [f"exploration by {self.name}: at most {plan.syntheses * self.options.max_calls:,} environment calls"] if plan.syntheses else []
-        )
+        """How many environment calls the evolutions make at most, with the synthesis of the initial tasks, and a repair."""
+        calls, repair = plan.syntheses * self.options.max_calls, self.options.repair_calls
+        more = f", and {repair:,} for each repair of a refused candidate" if repair else ""
+        return [f"exploration by {self.name}: at most {calls:,} environment calls{more}"] if plan.syntheses else []
+
+    def repair(self, candidate: CandidateTask, verdict: Verdict, environment: Environment, rng: random.Random) -> CandidateTask | None:
+        """The candidate longer, shorter, without a call or with other values, as the verdict's reason demands (repairs.py)."""
+        return repair(self._known, candidate, verdict, environment, rng, self.options.repair_calls)
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
         catalog = catalog_of(environment.describe())
         solved = self._survey.solved(feedback.pool, environment, catalog)
         if not solved or not catalog.tools:
             return
+        self._known = EvolutionInput(self.name, feedback, catalog, solved)
         budget = CallBudget(self.options.max_calls)
         seen = {task.query for task in feedback.pool}
         if offers_goals(environment):

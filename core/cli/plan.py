@@ -11,7 +11,7 @@ from ..contracts import Synthesizer
 from ..errors import UserError
 from ..isolation.checked_environment import checked
 from ..isolation.guard import check_splits, splits_of, tasks_of
-from ..optional import NOTE, HasEstimate, Installable, NeedsEnvironment, NeedsServices, PlannedRun
+from ..optional import NOTE, HasEstimate, Installable, NeedsEnvironment, NeedsServices, PlannedRun, Repairs
 from ..record.summary import overlap_text
 from ..record.teacher_calls import replayed
 from ..registry import Registry
@@ -31,7 +31,8 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
     environment = registry.make("environment", config.environment)
     check_synthesis(config, type(environment))
     policy, trainer, *parts = (registry.make(kind, chosen) for kind, chosen in _chosen(config))
-    services = CheckedServices(config, registry, next((part for part in parts if isinstance(part, Synthesizer)), None))
+    synthesizer = next((part for part in parts if isinstance(part, Synthesizer)), None)
+    services = CheckedServices(config, registry, synthesizer)
     for part in parts:
         if isinstance(part, NeedsServices):
             part.bind_services(services)
@@ -55,6 +56,7 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
         processes=processes,
         initial=config.initial_synthetic,
         here=here,
+        repairs=config.repairs if isinstance(synthesizer, Repairs) else 0,
     )
     asking = [part for part in (*parts, trainer) if isinstance(part, HasEstimate)]
     return [
@@ -92,8 +94,10 @@ def _chosen(config: Config) -> Iterator[tuple[str, Chosen]]:
 def _counts(config: Config, registry: Registry, environment: Any, ready: bool) -> Iterator[str]:
     splits = (config.train_split, config.evaluation.split)
     _check_splits(environment, splits, ready, config.tasks_timeout)
-    rows = config.batch * config.rollouts
-    yield f"rollouts: {config.steps * rows:,} ({config.steps} iterations x {config.batch} tasks x K {config.rollouts})"
+    least = config.steps * config.batch * config.rollouts
+    most = least * (1 + config.refill)
+    refilled = f", and at most {config.refill} times as many to refill batches" if config.refill else ""
+    yield f"rollouts: {_range(least, most)} ({config.steps} iterations x {config.batch} tasks x K {config.rollouts}{refilled})"
     sizes = {split: len(tasks_of(environment, split, config.tasks_timeout)) for split in splits} if ready else {}
     if ready:
         held_out = tasks_of(environment, splits[1], config.tasks_timeout)
@@ -106,9 +110,13 @@ def _counts(config: Config, registry: Registry, environment: Any, ready: bool) -
     yield f"initial tasks: {f'{config.initial_synthetic}, made in the worlds of {seeds}' if config.initial_synthetic else seeds}"
     evaluated = _evaluated(config, sizes.get(config.evaluation.split))
     episodes = "all tasks of the split each time" if evaluated is None else f"{evaluated:,}"
-    total = "" if evaluated is None else f": {config.steps * rows + evaluated:,}"
+    total = "" if evaluated is None else f": {_range(least + evaluated, most + evaluated)}"
     yield f"environment episodes of rollouts and evaluations{total} (evaluations: {episodes})"
     yield f"completions: at most {config.max_completions} an episode, of at most {config.max_new_tokens} tokens"
+
+
+def _range(least: int, most: int) -> str:
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def _check_splits(environment: Any, splits: Sequence[str], ready: bool, timeout: float) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError, did_you_mean
+from ..model import Trajectory
 from ..record.store import Store
-from ..record.summary import COUNTS, overlap, overlap_text
+from ..record.summary import COUNTS, REPAIRS, attempts, overlap, overlap_text
 from ..rollouts.evaluation_report import transcript
 
 if TYPE_CHECKING:
@@ -32,15 +33,17 @@ def show(folder: Path, task: str | None, console: "Console") -> None:
 
 
 def _show_run(store: Store, console: "Console") -> None:
-    for iteration, split, mode, success, tasks in store.rows(
-        "SELECT iteration, split, mode, success, tasks FROM evaluations ORDER BY mode, iteration"
+    for iteration, split, mode, success, progress, tasks in store.rows(
+        "SELECT iteration, split, mode, success, progress, tasks FROM evaluations ORDER BY mode, iteration"
     ):
-        console.print(f"after {iteration:>4} iterations, {split} {mode:8} success {success:.3f} of {tasks} tasks", highlight=False)
+        known = "" if progress is None else f", progress {progress:.3f}"
+        console.print(f"after {iteration:>4} iterations, {split} {mode:8} success {success:.3f}{known} of {tasks} tasks", highlight=False)
     if count := overlap(store):
         (split,) = store.rows("SELECT split FROM evaluations LIMIT 1")[0]
         console.print(overlap_text(count, split), style="yellow", markup=False, highlight=False)
-    for name, sql in COUNTS.items():
+    for name, sql in (*COUNTS.items(), ("repaired candidates", REPAIRS)):
         console.print(f"{name}: {', '.join(f'{key} {count}' for key, count in store.rows(sql)) or 'none'}", highlight=False, markup=False)
+    console.print(f"attempts at the door: {attempts(store)}", highlight=False)
     _table(
         console,
         f"The newest signals ({SHOWN} at most)",
@@ -95,14 +98,32 @@ def _show_task(store: Store, task_id: str, console: "Console") -> None:
         )
         if refused:
             console.print(f"{task_id} was refused: {refused[-1][0]}: {refused[-1][1]}", highlight=False, markup=False)
+            made = _show_attempts(store, task_id, console)
+            _show_transcripts(made, "of the attempts at the door", console)
             return
         raise UserError(f"unknown task {task_id!r}{did_you_mean(task_id, found)}")
     task = found[task_id]
     console.print(f"{task.id}: {task.query}\nintent: {task.intent}\norigin: {task.origin}", highlight=False, markup=False)
     for action in task.solution:
         console.print(f"  {action.name} {json.dumps(dict(action.arguments))}", highlight=False, markup=False)
+    made = _show_attempts(store, task_id, console)
     groups = list(store.groups(task_id=task_id))
     for group in groups:
-        console.print(f"iteration {group.iteration}: scores {list(group.scores)}", highlight=False)
-    for trajectory in groups[-1].trajectories if groups else ():
-        console.print(f"\nrollout {trajectory.index} of iteration {trajectory.iteration}\n{transcript(trajectory)}", markup=False)
+        known = "" if group.progress is None else f", progress {group.progress:.2f}"
+        console.print(f"iteration {group.iteration}: scores {list(group.scores)}{known}", highlight=False)
+    if groups:
+        _show_transcripts(groups[-1].trajectories, f"of iteration {groups[-1].iteration}", console)
+    else:
+        _show_transcripts(made, "of the attempts at the door", console)
+
+
+def _show_attempts(store: Store, task_id: str, console: "Console") -> tuple[Trajectory, ...]:
+    made = store.attempts(task_id)
+    if made:
+        console.print(f"at the door: scores {[t.score for t in made if t.score is not None]}", highlight=False)
+    return made
+
+
+def _show_transcripts(trajectories: Sequence[Trajectory], where: str, console: "Console") -> None:
+    for trajectory in trajectories:
+        console.print(f"\nrollout {trajectory.index} {where}\n{transcript(trajectory)}", markup=False)

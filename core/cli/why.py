@@ -1,7 +1,7 @@
 """`coevolve why RUN TASK`: where a task came from and what happened to it, read from the run's store.
 
 The story in order: the signal and the rollouts that it was detected in, the reflection, the exploration, the teacher's calls with their
-cost, the verdict, and the task's success since. A refused candidate has the same story up to its verdict.
+cost, the verdict with the attempts that it rests on, and the task's success since. A refused candidate's story ends with its verdict.
 """
 
 import json
@@ -12,6 +12,7 @@ from pathlib import Path
 from ..errors import UserError, did_you_mean
 from ..model import Action, CandidateTask, RolloutGroup, Step, Task, Trajectory
 from ..record.store import Store, from_json
+from ..rollouts.evaluation_report import transcript
 from ..rollouts.policy_attempts import attempt_key
 from ..text import one_line
 
@@ -43,6 +44,7 @@ def why(folder: Path, task_id: str, *, full: bool = False) -> Iterator[str]:
             yield f"\nverdict at iteration {iteration}: {'accepted' if accepted else 'refused'}" + (
                 "" if accepted else f", {reason}: {detail}"
             )
+            yield from _attempts(store.attempts(task_id), full)
             if accepted and task.solution != candidate.task.solution:
                 yield f"  a validator shortened its solution from {len(candidate.task.solution)} to {len(task.solution)} calls"
         yield from _since(store, task) if task_id in pool else ()
@@ -81,10 +83,30 @@ def _origin(store: Store, candidate: CandidateTask, full: bool) -> Iterator[str]
 def _rollouts(groups: Sequence[RolloutGroup]) -> Iterator[str]:
     """The signal's rollouts in a line each, the best and the worst with their calls."""
     for group in groups:
-        yield f"  its rollouts: scores {[round(score, 3) for score in group.scores]}"
-        scored = sorted((t for t in group.trajectories if t.score is not None), key=lambda t: t.score or 0.0)
-        for trajectory in {id(t): t for t in (scored[-1:] + scored[:1])}.values():
-            yield f"    rollout {trajectory.index}, score {trajectory.score:g}: {_path(trajectory)}"
+        known = "" if group.progress is None else f", mean progress {group.progress:.2f}"
+        yield f"  its rollouts: scores {[round(score, 3) for score in group.scores]}{known}"
+        yield from _best_and_worst(group.trajectories)
+
+
+def _best_and_worst(rollouts: Sequence[Trajectory]) -> Iterator[str]:
+    scored = sorted((t for t in rollouts if t.score is not None), key=lambda t: (t.score or 0.0, t.progress or 0.0))
+    for trajectory in {id(t): t for t in (scored[-1:] + scored[:1])}.values():
+        done = "" if trajectory.progress is None else f", progress {trajectory.progress:.2f}"
+        yield f"    rollout {trajectory.index}, score {trajectory.score:g}{done}: {_path(trajectory)}"
+
+
+def _attempts(made: Sequence[Trajectory], full: bool) -> Iterator[str]:
+    """The attempts at the door, the best and the worst with their calls; `full`: all of them as they were written."""
+    if not made:
+        return
+    scores, broken = [round(t.score, 3) for t in made if t.score is not None], sum(t.score is None for t in made)
+    yield f"  attempts by the policy in training: scores {scores}" + (f", {broken} broke off" if broken else "")
+    if full:
+        for trajectory in made:
+            yield f"    rollout {trajectory.index}, {trajectory.outcome}"
+            yield from (f"      {line}" for line in transcript(trajectory).splitlines())
+    else:
+        yield from _best_and_worst(made)
 
 
 def _path(trajectory: Trajectory) -> str:

@@ -41,8 +41,12 @@ EPISODE_METHODS: Mapping[str, Callable[[Any], Any]] = {
     "state": check.unchecked,
     "close": check.unchecked,
 }
-OPTIONAL_EPISODE_METHODS: Mapping[str, Callable[[Any], Any]] = {"metrics": check.metrics, "visible_state": check.unchecked}
-"""Of some episodes: optional.HasMetrics, HasVisibleState."""
+OPTIONAL_EPISODE_METHODS: Mapping[str, Callable[[Any], Any]] = {
+    "metrics": check.metrics,
+    "progress": check.progress,
+    "visible_state": check.unchecked,
+}
+"""Of some episodes: optional.HasMetrics, HasProgress, HasVisibleState."""
 
 
 def _forwarding(owner: str, name: str) -> FunctionType:

@@ -46,12 +46,12 @@ def observation(found: Any) -> Observation:
 
 def score(found: Any) -> float:
     """The result of `Episode.score`."""
-    if not isinstance(found, Real):
-        raise TypeError(f"score() must return a number in [0, 1], not {_short(found)}")
-    value = float(found)
-    if not 0.0 <= value <= 1.0:
-        raise ValueError(f"{found!r} is not in [0, 1]")
-    return value
+    return _share(found, "score()")
+
+
+def progress(found: Any) -> float:
+    """The result of `HasProgress.progress`."""
+    return _share(found, "progress()")
 
 
 def metrics(found: Any) -> dict[str, float]:
@@ -144,6 +144,15 @@ def messages(found: Any) -> Sequence[Message]:
         message["content"].encode()  # a tokenizer cannot take a lone surrogate
     _json([dict(message) for message in found], "messages")
     return found
+
+
+def _share(found: Any, where: str) -> float:
+    if not isinstance(found, Real):
+        raise TypeError(f"{where} must return a number in [0, 1], not {_short(found)}")
+    value = float(found)
+    if not 0.0 <= value <= 1.0:
+        raise ValueError(f"{found!r} is not in [0, 1]")
+    return value
 
 
 def _of(kind: type[T], found: Any, where: str) -> T:

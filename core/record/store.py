@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
+from heapq import merge
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -24,7 +25,7 @@ from .run_check import run_file
 
 P = ParamSpec("P")
 R = TypeVar("R")
-FORMAT = 1
+FORMAT = 2
 WALL = "wall"
 """Key of the total wall time in the table `seconds`."""
 SCHEMA = """
@@ -43,10 +44,13 @@ CREATE TABLE candidates(number INTEGER PRIMARY KEY, iteration INTEGER NOT NULL, 
   candidate TEXT NOT NULL);
 CREATE TABLE verdicts(candidate_number INTEGER PRIMARY KEY REFERENCES candidates(number), iteration INTEGER NOT NULL,
   accepted INTEGER NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL);
+CREATE TABLE attempts(number INTEGER PRIMARY KEY, iteration INTEGER NOT NULL, candidate_number INTEGER NOT NULL
+  REFERENCES candidates(number), position INTEGER NOT NULL, outcome TEXT NOT NULL, score REAL, fault TEXT, trajectory TEXT NOT NULL);
+CREATE INDEX attempts_by_candidate ON attempts(candidate_number);
 CREATE TABLE metrics(iteration INTEGER NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY(iteration, name));
 CREATE TABLE seconds(iteration INTEGER NOT NULL, part TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY(iteration, part));
 CREATE TABLE evaluations(iteration INTEGER NOT NULL, split TEXT NOT NULL, mode TEXT NOT NULL, success REAL NOT NULL, tasks INTEGER NOT NULL,
-  faults INTEGER NOT NULL, PRIMARY KEY(iteration, split, mode));
+  faults INTEGER NOT NULL, progress REAL, PRIMARY KEY(iteration, split, mode));
 CREATE TABLE checkpoints(iteration INTEGER PRIMARY KEY, folder TEXT NOT NULL);
 CREATE TABLE teacher_calls(number INTEGER PRIMARY KEY, iteration INTEGER NOT NULL, key TEXT NOT NULL, purpose TEXT NOT NULL,
   model TEXT NOT NULL, digest TEXT NOT NULL, request TEXT NOT NULL, reply TEXT, fault TEXT, prompt_tokens INTEGER NOT NULL,
@@ -54,7 +58,8 @@ CREATE TABLE teacher_calls(number INTEGER PRIMARY KEY, iteration INTEGER NOT NUL
 CREATE INDEX teacher_calls_by_key ON teacher_calls(key);
 """
 ROLLED_BACK = (
-    "verdicts", "candidates", "trajectories", "groups", "signals", "tasks", "pools", "metrics", "seconds", "evaluations", "checkpoints",
+    "attempts", "verdicts", "candidates", "trajectories", "groups", "signals", "tasks", "pools", "metrics", "seconds", "evaluations",
+    "checkpoints",
 )  # fmt: skip
 """Tables that a resume cuts back. Teacher calls stay: they were paid for, and a resumed run reuses their answers."""
 _converter = make_converter()
@@ -174,13 +179,13 @@ class Store:
                     "INSERT INTO groups(iteration, task_id, mean, scored) VALUES(?,?,?,?)",
                     (group.iteration, group.task.id, group.mean, len(group.scores)),
                 ).lastrowid
-                self._db.executemany(
-                    "INSERT INTO trajectories(iteration, group_number, position, outcome, score, fault, trajectory) VALUES(?,?,?,?,?,?,?)",
-                    [
-                        (group.iteration, number, t.index, str(t.outcome), t.score, t.fault, to_json(attrs.evolve(t, tokens=None)))
-                        for t in group.trajectories
-                    ],
-                )
+                self._add_rollouts("trajectories", "group_number", number, group.iteration, group.trajectories)
+
+    def _add_rollouts(self, table: str, owner: str, number: int | None, iteration: int, rollouts: Sequence[Trajectory]) -> None:
+        self._db.executemany(
+            f"INSERT INTO {table}(iteration, {owner}, position, outcome, score, fault, trajectory) VALUES(?,?,?,?,?,?,?)",
+            [(iteration, number, t.index, str(t.outcome), t.score, t.fault, to_json(attrs.evolve(t, tokens=None))) for t in rollouts],
+        )
 
     @_in_one_line
     def add_signals(self, iteration: int, signals: Sequence[Signal]) -> None:
@@ -193,7 +198,7 @@ class Store:
 
     @_in_one_line
     def add_verdict(self, iteration: int, candidate: CandidateTask, verdict: Verdict) -> None:
-        """Store a candidate and what became of it."""
+        """Store a candidate, what became of it, and the attempts that its verdict rests on, without token ids."""
         with self.transaction():
             number = self._db.execute(
                 "INSERT INTO candidates(iteration, task_id, origin, candidate) VALUES(?,?,?,?)",
@@ -202,6 +207,8 @@ class Store:
             self._db.execute(
                 "INSERT INTO verdicts VALUES(?,?,?,?,?)", (number, iteration, verdict.accepted, verdict.reason, verdict.detail)
             )
+            if verdict.attempts is not None:
+                self._add_rollouts("attempts", "candidate_number", number, iteration, verdict.attempts.trajectories)
 
     @_in_one_line
     def add_numbers(self, iteration: int, metrics: dict[str, float], seconds: dict[str, float]) -> None:
@@ -211,10 +218,13 @@ class Store:
             self._db.executemany("INSERT OR REPLACE INTO seconds VALUES(?,?,?)", [(iteration, k, v) for k, v in seconds.items()])
 
     @_in_one_line
-    def add_evaluation(self, iteration: int, split: str, mode: str, success: float, tasks: int, faults: int) -> None:
-        """Store the held-out success of one mode; `faults` rollouts had no score."""
+    def add_evaluation(
+        self, iteration: int, split: str, mode: str, success: float, tasks: int, faults: int, progress: float | None = None
+    ) -> None:
+        """Store the held-out success of one mode; `faults` rollouts had no score. `progress`: their mean progress, None where unknown."""
+        values = (iteration, split, mode, success, tasks, faults, progress)
         with self.transaction():
-            self._db.execute("INSERT OR REPLACE INTO evaluations VALUES(?,?,?,?,?,?)", (iteration, split, mode, success, tasks, faults))
+            self._db.execute("INSERT OR REPLACE INTO evaluations VALUES(?,?,?,?,?,?,?)", values)
 
     @_in_one_line
     def add_checkpoint(self, iteration: int, folder: str) -> None:
@@ -265,16 +275,40 @@ class Store:
         for number, iteration, task in self.rows(
             f"SELECT number, iteration, task_id FROM groups WHERE iteration > ? {where} ORDER BY number", after, *values
         ):
-            yield RolloutGroup(tasks[task], iteration, self._trajectories(number))
+            rows = self.rows("SELECT trajectory FROM trajectories WHERE group_number = ? ORDER BY position", number)
+            yield RolloutGroup(tasks[task], iteration, self._rollouts(rows))
+
+    def attempts(self, task_id: str) -> tuple[Trajectory, ...]:
+        """Attempts at the door at the newest candidate with that id, admitted or refused, without token ids; empty where there are none."""
+        newest = "SELECT max(number) FROM candidates WHERE task_id = ?"
+        return self._rollouts(self.rows(f"SELECT trajectory FROM attempts WHERE candidate_number = ({newest}) ORDER BY number", task_id))
+
+    def door_counts(self, iteration: int) -> dict[str, float]:
+        """Counts of an evolution: `attempts` at the door, `repairs` (repaired candidates judged), `repaired` (those admitted)."""
+        (attempts,) = self.rows("SELECT count(*) FROM attempts WHERE iteration = ?", iteration)[0]
+        repairs, repaired = self.rows(
+            "SELECT count(*), coalesce(sum(v.accepted), 0) FROM candidates c JOIN verdicts v ON v.candidate_number = c.number "
+            "WHERE c.iteration = ? AND json_extract(c.candidate, '$.task.origin.detail.repaired') IS NOT NULL",
+            iteration,
+        )[0]
+        return {"attempts": float(attempts), "repairs": float(repairs), "repaired": float(repaired)}
 
     @_in_one_line
-    def _trajectories(self, group: int) -> tuple[Trajectory, ...]:
-        found = self.rows("SELECT trajectory FROM trajectories WHERE group_number = ? ORDER BY position", group)
-        return tuple(from_json(row[0], Trajectory) for row in found)
+    def _rollouts(self, rows: Sequence[tuple[Any, ...]]) -> tuple[Trajectory, ...]:
+        return tuple(from_json(row[0], Trajectory) for row in rows)
+
+    def _admitted_attempts(self) -> Iterator[RolloutGroup]:
+        tasks = {task.id: task for task in self.pool()}
+        for number, iteration, task in self.rows(
+            "SELECT DISTINCT c.number, c.iteration, c.task_id FROM candidates c JOIN verdicts v ON v.candidate_number = c.number "
+            "JOIN tasks t ON t.id = c.task_id JOIN attempts a ON a.candidate_number = c.number WHERE v.accepted ORDER BY c.number"
+        ):
+            rows = self.rows("SELECT trajectory FROM attempts WHERE candidate_number = ? ORDER BY number", number)
+            yield RolloutGroup(tasks[task], iteration, self._rollouts(rows))
 
     def history(self) -> History:
-        """The history of all stored groups."""
-        return History().with_groups(self.groups())
+        """The history of all stored groups, in which the attempts at the door are the first of an admitted task."""
+        return History().with_groups(merge(self.groups(), self._admitted_attempts(), key=lambda group: group.iteration))
 
     def seconds(self, iteration: int) -> dict[str, float]:
         """Seconds by part up to the end of `iteration`, as `add_numbers` stored them."""

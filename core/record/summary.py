@@ -20,6 +20,13 @@ COUNTS = {
 """Queries for the counts of a run: signals by kind, pool by origin, refusals by reason."""
 
 
+REPAIRS = (
+    "SELECT iif(name = 'repairs', 'tried', 'admitted'), sum(value) FROM metrics WHERE name IN ('repairs', 'repaired') "
+    "GROUP BY name HAVING sum(value) > 0 ORDER BY name DESC"
+)
+"""Query for the number of repaired candidates that were tried, and of those that were admitted."""
+
+
 def summarize(store: Store, config: Config, provenance: Mapping[str, Any], seconds: Mapping[str, float], wall: float) -> dict[str, Any]:
     """The summary as JSON values. `seconds` by part and `wall` cover all processes of the run up to each one's last checkpoint."""
 
@@ -39,12 +46,19 @@ def summarize(store: Store, config: Config, provenance: Mapping[str, Any], secon
         **{name: counts(sql) for name, sql in COUNTS.items()},
         "teacher": teacher(store),
         "rollouts": sum(outcomes.values()),
+        "attempts": attempts(store),
+        "repaired": {name: int(n) for name, n in store.rows(REPAIRS)},
         "faults": {key: n for key, n in outcomes.items() if key != "completed"},
         "worker_faults": counts("SELECT 'lost', coalesce(sum(value), 0) FROM metrics WHERE name = 'worker_faults'")["lost"],
         "seconds": {key: round(value, 3) for key, value in sorted(seconds.items(), key=lambda item: -item[1])},
         "wall_seconds": round(wall, 3),
         "share": shares(seconds, wall),
     }
+
+
+def attempts(store: Store) -> int:
+    """How many attempts the policy in training made at candidates, beside the training rollouts."""
+    return int(store.rows("SELECT count(*) FROM attempts")[0][0])
 
 
 def overlap(store: Store) -> int:

@@ -15,6 +15,7 @@ from ..optional import HasAggregates, HasProvenance, HasUsage
 from ..randomness import derive, generator
 from ..settings.config import Config
 from .evaluation_report import Estimate, EvaluationReport
+from .progress import known_progress
 from .runner import RolloutRunner
 
 ROWS = 256
@@ -65,6 +66,7 @@ def evaluate(
         tasks=len(chosen),
         samples=samples,
         success=sum(t.success for t in scored) / len(scored),
+        progress=known_progress(scored),
         faults=len(found) - len(scored),
         policy_faults=sum(t.outcome is Outcome.POLICY_FAULT for t in found),
         cut=sum(t.cut > 0 for t in found),

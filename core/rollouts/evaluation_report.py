@@ -63,6 +63,8 @@ class EvaluationReport:
     """Rollouts with an answer that ended at the limit of tokens, so that what it was to say is unknown."""
     assumed: str = ""
     """What no setting said, in words."""
+    progress: float | None = None
+    """Mean progress of the rollouts that have a score and know it; None where none does."""
 
     @property
     def rollouts(self) -> int:
@@ -102,7 +104,8 @@ class EvaluationReport:
         scored = self.rollouts - self.faults
         console.print(
             f"{self.environment} {self.split}, {self.mode}: success {self.success:.3f} ({round(self.success * scored)} of {scored}), "
-            f"{self.policy_faults} policy faults, {self.faults} infrastructure faults",
+            + (f"progress {self.progress:.3f}, " if self.progress is not None else "")
+            + f"{self.policy_faults} policy faults, {self.faults} infrastructure faults",
             highlight=False,
         )
         _say(console, "over tasks", self._estimates())
@@ -136,14 +139,14 @@ def render_table(reports: Sequence[EvaluationReport], console: "Console") -> Non
 
     first = reports[0]
     table = Table(title=f"{first.environment} {first.split}, {first.mode}: {first.tasks} tasks, {first.samples} rollouts each a seed")
-    named = [f"avg@{first.samples}", f"best@{first.samples}", "by seed", "policy faults", "faults"]
+    named = [f"avg@{first.samples}", f"best@{first.samples}", "by seed", "progress", "policy faults", "faults"]
     paid = [name for name in ("calls", "cost") if any(name in report.usage for report in reports)]
     for name in ("model", "engine", *named, *paid):
         table.add_column(name, overflow="fold", no_wrap=name in named[:2])
     for report in reports:
         spent = [_amount(report.usage[name]) if name in report.usage else "" for name in paid]
         seeds = " ".join(map(_rate, report.by_seed))
-        figures = [str(report.average), str(report.best), seeds, str(report.policy_faults), str(report.faults)]
+        figures = [str(report.average), str(report.best), seeds, _rate(report.progress), str(report.policy_faults), str(report.faults)]
         table.add_row(report.model or "-", report.policy, *figures, *spent)
     console.print(table)
     shared = {name: value for name, value in first.shown_with().items() if all(r.shown_with().get(name) == value for r in reports)}
@@ -160,7 +163,8 @@ def render_table(reports: Sequence[EvaluationReport], console: "Console") -> Non
 
 def transcript(trajectory: Trajectory) -> str:
     """A trajectory as text for people."""
-    end = f"[{trajectory.outcome}, score {trajectory.score}{', ' + trajectory.fault if trajectory.fault else ''}]"
+    progress = "" if trajectory.progress is None else f", progress {trajectory.progress:.2f}"
+    end = f"[{trajectory.outcome}, score {trajectory.score}{progress}{', ' + trajectory.fault if trajectory.fault else ''}]"
     return "\n".join([f"{m['role']}: {m.get('content', '')}" for m in trajectory.messages] + [end])
 
 

@@ -1,14 +1,15 @@
 """Attempts at a candidate task by a policy, for components that ask for them (services.Services.attempts)."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
-from attrs import frozen
+from attrs import define, frozen
 
 from ..contracts import Policy, Trainer
 from ..errors import InfrastructureFault, UserError
-from ..model import RolloutGroup, Sampling, Task, TeacherCall
+from ..model import RolloutGroup, Sampling, Task, TeacherCall, Trajectory
 from ..optional import HasUsage, NeedsEnvironment
 from ..randomness import derive
 from ..record.store import from_json, to_json
@@ -36,9 +37,12 @@ class PolicyAttempts:
             policy.bind(runner.environment)
         return cls(runner, trainer, config, policy)
 
-    def __call__(self, task: Task, count: int, temperature: float) -> RolloutGroup:
-        sampling = Sampling(temperature, self.config.max_new_tokens, derive(self.config.seed, "attempts", task.id))
-        return self.runner.run(self.policy or self.trainer.policy(), [task], count, sampling, task.origin.iteration)[0]
+    def __call__(self, tasks: Sequence[Task], count: int, temperature: float, first: int = 0) -> list[RolloutGroup]:
+        if not tasks:
+            return []
+        sampling = Sampling(temperature, self.config.max_new_tokens, derive(self.config.seed, "attempts"))
+        policy, iteration = self.policy or self.trainer.policy(), tasks[0].origin.iteration
+        return self.runner.run(policy, tasks, count, sampling, iteration, first=first)
 
     def usage(self) -> Mapping[str, float]:
         """What the policy's attempts have cost so far; empty for a policy that does not say."""
@@ -50,18 +54,67 @@ class PolicyAttempts:
         return str(getattr(getattr(self.policy, "options", None), "model", ""))
 
 
+@define
+class SharedAttempts:
+    """services.Attempts of which, within `shared`, each is made once: whoever asks for it again gets the same one.
+
+    The policy in training attempts so. The door shares its attempts among the validators of a wave; the weights stay the same meanwhile.
+    """
+
+    attempts: PolicyAttempts
+    _made: dict[tuple[str, float], tuple[Task, dict[int, Trajectory]]] | None = None
+    """Within `shared`, for each id of a task and temperature: the task, and its attempts by index."""
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Keep the attempts that are made inside, and drop them at the end."""
+        self._made = {}
+        try:
+            yield
+        finally:
+            self._made = None
+
+    def __call__(self, tasks: Sequence[Task], count: int, temperature: float, first: int = 0) -> list[RolloutGroup]:
+        made = {} if self._made is None else self._made
+        known = [_known(made, task, temperature) for task in tasks]
+        wanted = range(first, first + count)
+        lacking: dict[range, list[int]] = {}
+        for n, of_task in enumerate(known):
+            if missing := [index for index in wanted if index not in of_task]:
+                lacking.setdefault(range(missing[0], missing[-1] + 1), []).append(n)
+        for indices, numbers in lacking.items():
+            groups = self.attempts([tasks[n] for n in numbers], len(indices), temperature, indices.start)
+            for n, group in zip(numbers, groups, strict=True):
+                known[n].update((t.index, t) for t in group.trajectories)
+        return [
+            RolloutGroup(task, task.origin.iteration, tuple(of_task[index] for index in wanted))
+            for task, of_task in zip(tasks, known, strict=True)
+        ]
+
+
+def _known(made: dict[tuple[str, float], tuple[Task, dict[int, Trajectory]]], task: Task, temperature: float) -> dict[int, Trajectory]:
+    """The attempts at exactly this task; another one with its id (a longer solution, say) has been judged before."""
+    if (task.id, temperature) not in made or made[task.id, temperature][0] != task:
+        made[task.id, temperature] = (task, {})
+    return made[task.id, temperature][1]
+
+
 @frozen
 class JournalledAttempts:
     """services.Attempts that are stored as calls of the teacher: paid for once, and recalled by a resumed or replayed run.
 
-    One row of the journal stands for all attempts at a task; its reply is the rollout group as JSON.
+    One row of the journal stands for the attempts at a task that were asked for at once; its reply is the rollout group as JSON. Tasks are
+    attempted one after the other, so that each has its own cost.
     """
 
     attempts: PolicyAttempts
     journal: Journal
 
-    def __call__(self, task: Task, count: int, temperature: float) -> RolloutGroup:
-        key, iteration = attempt_key(task), task.origin.iteration
+    def __call__(self, tasks: Sequence[Task], count: int, temperature: float, first: int = 0) -> list[RolloutGroup]:
+        return [self._of(task, count, temperature, first) for task in tasks]
+
+    def _of(self, task: Task, count: int, temperature: float, first: int) -> RolloutGroup:
+        key, iteration = attempt_key(task, first), task.origin.iteration
         request = {
             "model": self.attempts.model,
             "messages": [{"role": "user", "content": task.query}],
@@ -76,7 +129,7 @@ class JournalledAttempts:
         group: RolloutGroup | None = None
         fault: str | None = None
         try:
-            group = self.attempts(task, count, temperature)
+            (group,) = self.attempts([task], count, temperature, first)
         except InfrastructureFault as error:
             fault = str(error)
             raise
@@ -91,9 +144,9 @@ class JournalledAttempts:
         return group
 
 
-def attempt_key(task: Task) -> str:
-    """The key under which the journal keeps the teacher's attempts at a task."""
-    return f"{task.origin.iteration}/attempt/{task.id}"
+def attempt_key(task: Task, first: int = 0) -> str:
+    """The key under which the journal keeps the teacher's attempts at a task, from number `first` on."""
+    return f"{task.origin.iteration}/attempt/{task.id}" + (f"/{first}" if first else "")
 
 
 def make_policy(name: str, options: Mapping[str, Any], registry: Registry) -> Any:

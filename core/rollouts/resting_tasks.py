@@ -2,11 +2,11 @@
 
     solved streak(task)      how many of its last attempts in a row have a mean score >= `solved`
     impossible streak(task)  how many of its last attempts in a row have a mean score of 0
-    resting(task)            a streak >= its bound, and fewer than `rest` iterations since the last attempt
+    resting(task)            a streak >= its bound, and at most `rest` iterations since the last attempt
 
-After `rest` iterations a task may be drawn again. An attempt that breaks the streak (a regression, a first success) makes it an ordinary
-task; one that prolongs the streak lets it rest again. The history decides all of it, so a resumed run needs no further state. Nothing
-leaves the store: the validators still compare with resting tasks and refuse their copies. The paper lets no task rest (bounds of 0).
+Then a task may be drawn again. An attempt that breaks the streak (a regression, a first success) makes it an ordinary task; one that
+prolongs the streak lets it rest again. The history decides all of it, so a resumed run needs no further state. Nothing leaves the store:
+the validators still compare with resting tasks and refuse their copies. The paper lets no task rest (bounds of 0).
 """
 
 from collections.abc import Sequence
@@ -16,33 +16,29 @@ from ..settings.retirement import Retirement
 
 
 def active_tasks(pool: TaskPool, history: History, iteration: int, settings: Retirement, batch: int) -> TaskPool:
-    """The tasks of `pool` that the batch of `iteration` is drawn from, in the pool's order; at least `batch` while the pool has them."""
+    """The tasks of `pool` that the batch of `iteration` is drawn from, in the pool's order; at least `batch` while the pool has them.
+
+    A pure function. It reads no more of a task's attempts than its bounds name, and the pool may have many thousands of tasks.
+    """
     if not (settings.solved_after or settings.impossible_after or settings.limit):
         return pool
-    attempts = {task.id: history.attempts.get(task.id, ()) for task in pool}
-    rested = {task.id: _resting(attempts[task.id], iteration, settings) for task in pool}
-    # Resting tasks fill up a batch that would be too small without them, those first that have rested longest.
-    order = sorted(enumerate(pool), key=lambda numbered: (rested[numbered[1].id], *_rank(numbered[0], attempts[numbered[1].id], settings)))
-    awake = sum(rested[task.id] == 0 for task in pool)
+    attempts = [history.attempts.get(task.id, ()) for task in pool]
+    rested = [_resting(of_task, iteration, settings) for of_task in attempts]
+    awake = rested.count(0)
     wanted = max(min(awake, settings.limit or awake), batch)
-    chosen = {task.id for _, task in order[:wanted]}
-    return TaskPool(tuple(task for task in pool if task.id in chosen), pool.version)
+    if wanted == awake:
+        return TaskPool(tuple(task for task, left in zip(pool, rested, strict=True) if not left), pool.version)
+    # Resting tasks fill up a batch that would be too small without them, those first that have rested longest.
+    order = sorted(range(len(pool)), key=lambda number: (rested[number], *_rank(number, attempts[number], settings)))
+    return TaskPool(tuple(pool.tasks[number] for number in sorted(order[:wanted])), pool.version)
 
 
 def _resting(attempts: Sequence[Attempt], iteration: int, settings: Retirement) -> int:
     """Iterations that the task has still to rest, 0 when it is awake."""
-    for bound, streak in (
-        (settings.solved_after, _streak(attempts, settings.solved, 1.0)),
-        (settings.impossible_after, _streak(attempts, 0.0, 0.0)),
-    ):
-        if bound and streak >= bound:
+    for bound, low, high in ((settings.solved_after, settings.solved, 1.0), (settings.impossible_after, 0.0, 0.0)):
+        if bound and len(attempts) >= bound and all(low <= attempt.score <= high for attempt in attempts[-bound:]):
             return max(0, settings.rest - (iteration - attempts[-1].iteration) + 1)
     return 0
-
-
-def _streak(attempts: Sequence[Attempt], low: float, high: float) -> int:
-    """How many of the last attempts in a row have a score in [low, high]."""
-    return next((n for n, attempt in enumerate(reversed(attempts)) if not low <= attempt.score <= high), len(attempts))
 
 
 def _rank(number: int, attempts: Sequence[Attempt], settings: Retirement) -> tuple[int, int]:

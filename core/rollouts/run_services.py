@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from attrs import frozen
+from attrs import field, frozen
 
 from ..contracts import Synthesizer, Trainer
 from ..errors import UserError
@@ -12,7 +12,7 @@ from ..record.teacher_calls import LateJournal
 from ..registry import Registry
 from ..services import Attempts, Chat, Journal
 from ..settings.config import Config
-from .policy_attempts import JournalledAttempts, PolicyAttempts, make_policy
+from .policy_attempts import JournalledAttempts, PolicyAttempts, SharedAttempts, make_policy
 from .policy_chat import PolicyChat
 from .runner import RolloutRunner
 
@@ -40,13 +40,19 @@ class RunServices:
     journal: LateJournal
     chat: PolicyChat
     synthesizer: Synthesizer | None = None
+    in_training: SharedAttempts = field(init=False)
+    """Attempts by the policy in training, the same ones for every part that asks."""
+
+    @in_training.default
+    def _of_the_policy_in_training(self) -> SharedAttempts:
+        return SharedAttempts(PolicyAttempts(self.runner, self.trainer, self.config))
 
     def attempts(self, policy: str, options: Mapping[str, Any]) -> Attempts:
-        if policy != TEACHER:
-            return PolicyAttempts.of(policy, options, self.config, self.registry, self.runner, self.trainer)
-        name, given = reader_of(self.synthesizer, options)
+        name, given = reader_of(self.synthesizer, options) if policy == TEACHER else (policy, options)
+        if not name:
+            return self.in_training
         attempts = PolicyAttempts.of(name, given, self.config, self.registry, self.runner, self.trainer)
-        return JournalledAttempts(attempts, self.journal) if name else attempts
+        return JournalledAttempts(attempts, self.journal) if policy == TEACHER else attempts
 
 
 @frozen

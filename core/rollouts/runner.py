@@ -20,12 +20,14 @@ from ..contracts import Conversation, Environment, Episode, Policy
 from ..errors import InfrastructureFault
 from ..isolation.checked_environment import checked
 from ..isolation.deadlines import CallBatch, DeadlinePool
-from ..model import Observation, Outcome, RolloutGroup, Sampling, Step, Task, Trajectory
-from ..optional import CountsCutAnswers, HasMetrics, StreamsCompletions
+from ..model import SUCCESS, Observation, Outcome, RolloutGroup, Sampling, Step, Task, Trajectory
+from ..optional import CountsCutAnswers, HasMetrics, HasProgress, StreamsCompletions
+from ..randomness import derive
 from ..record.timing import Clock
 from ..settings.config import Config
 from ..text import error_line
 from ..workers.remote_environment import lost_workers, worker_limits
+from .progress import References, executed, settled, share
 
 logger = logging.getLogger(__name__)
 
@@ -63,11 +65,13 @@ class _Rollout:
     task: Task
     index: int
     row: int
+    draw: int
     episode: Episode | None = None
     conversation: Conversation | None = None
     steps: list[Step] = field(factory=list)
     score: float | None = None
     metrics: dict[str, float] = field(factory=dict)
+    progress: float | None = None
     completions: int = 0
     fault: str | None = None
     broken: bool = False
@@ -90,6 +94,7 @@ class RolloutRunner:
     def __init__(self, environment: Environment, limits: RolloutLimits, clock: Clock) -> None:
         self.environment, self.limits, self.clock = checked(environment), limits, clock
         self._pool = DeadlinePool(limits.workers, limits.timeout)
+        self._references = References()
 
     def run(
         self,
@@ -99,12 +104,16 @@ class RolloutRunner:
         sampling: Sampling,
         iteration: int,
         keep: Callable[[Task, Episode], None] | None = None,
+        first: int | None = None,
     ) -> list[RolloutGroup]:
         """`count` rollouts of each task; groups in the tasks' order. Raises what the policy's engine raises.
 
         `keep` is given each episode that has a score, before it is closed; where it raises, the rollout is an infrastructure fault.
+        With a number as `first`, each task's rollouts have indices from there on, and what one samples depends on the seed, its task's id
+        and its index, not on the other tasks; without one it depends on the seed and its place in the batch.
         """
-        return self.grouped(tasks, count, iteration, self.part(policy, tasks, count, sampling, iteration, range(len(tasks) * count), keep))
+        numbers = range(len(tasks) * count)
+        return self.grouped(tasks, count, iteration, self.part(policy, tasks, count, sampling, iteration, numbers, keep, first))
 
     def part(
         self,
@@ -115,16 +124,23 @@ class RolloutRunner:
         iteration: int,
         numbers: range,
         keep: Callable[[Task, Episode], None] | None = None,
+        first: int | None = None,
     ) -> list[Trajectory]:
         """Only the rollouts in `numbers`, in order. On every rank, number n is rollout `n % count` of `tasks[n // count]`."""
+
+        def rollout(n: int) -> _Rollout:
+            task, index = tasks[n // count], n % count + (first or 0)
+            return _Rollout(task, index, n, n if first is None else derive(sampling.seed, task.id, index))
+
         made: list[Trajectory] = []
         for batch in _batches(numbers, self.limits.max_concurrent or max(1, len(numbers))):
-            rows = [_Rollout(tasks[n // count], n % count, n) for n in batch]
+            rows = [rollout(n) for n in batch]
             try:
                 self._open(policy, rows)
                 while live := [row for row in rows if not row.done]:
                     self._advance(policy, live, sampling)
                 self._score(rows)
+                self._rate_progress([row for row in rows if not row.broken])
                 if keep is not None:
                     self._call("keep", [row for row in rows if not row.broken], lambda row: keep(row.task, row.episode))
             finally:
@@ -160,7 +176,7 @@ class RolloutRunner:
         with self.clock.part("generation"):
             for row in rows:
                 if row.episode is not None:
-                    row.conversation = policy.begin(row.task, row.episode.messages, row.episode.tools, row.row)
+                    row.conversation = policy.begin(row.task, row.episode.messages, row.episode.tools, row.draw)
 
     def _advance(self, policy: Policy, live: Sequence[_Rollout], sampling: Sampling) -> None:
         steps = self._pool.begin()
@@ -217,6 +233,25 @@ class RolloutRunner:
         for row, found in zip(telling, self._call("metrics", telling, lambda row: row.episode.metrics()), strict=True):
             row.metrics = found or {}
 
+    def _rate_progress(self, rows: Sequence[_Rollout]) -> None:
+        """Ask the episodes that know their progress; compare the failures of the others with the solutions of their tasks."""
+        knowing = [row for row in rows if isinstance(row.episode, HasProgress)]
+        for row, found in zip(knowing, self._call("progress", knowing, lambda row: row.episode.progress()), strict=True):
+            row.progress = settled(row.score, found)
+        others = [row for row in rows if not isinstance(row.episode, HasProgress)]
+        failed = [row for row in others if row.task.solution and row.score is not None and row.score < SUCCESS]
+        for row in others:
+            row.progress = settled(row.score, None)
+        with self.clock.part("environment"):
+            self._references.learn(
+                [row.task for row in failed],
+                lambda tasks: self._pool.map([partial(executed, self.environment, task) for task in tasks]),
+            )
+            ends = self._pool.map([row.episode.state for row in failed if row.episode is not None])
+        for row, end in zip(failed, ends, strict=True):
+            steps = share(self._references.of(row.task), row.steps, None if isinstance(end, Exception) else end)
+            row.progress = settled(row.score, steps)
+
     def _trajectories(self, rows: Sequence[_Rollout], iteration: int) -> list[Trajectory]:
         bare = {row.row: self._trajectory(row, iteration) for row in rows}
         whole = [row for row in rows if not row.broken]
@@ -241,6 +276,7 @@ class RolloutRunner:
             tokens=talk.tokens if talk else None,
             metrics=row.metrics,
             cut=talk.cut if isinstance(talk, CountsCutAnswers) else 0,
+            progress=None if row.broken else row.progress,
         )
 
     def _close(self, episodes: Sequence[Episode]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import frozen
 
 from ..contracts import Environment
+from ..door import Door
 from ..environment_defaults import check_compose
 from ..errors import UserError
 from ..isolation.deadlines import TimeLimit
@@ -63,6 +64,7 @@ def build(
         return shared
 
     evaluator = runner(Clock())
+    guard = Guard(environment, limits.timeout, limits.workers, _patience(config))
     validators = [registry.make("validator", chosen) for chosen in config.validators]
     synthesizer = registry.make("synthesizer", config.synthesizer) if config.synthesizer else None
     journal = LateJournal()
@@ -71,6 +73,7 @@ def build(
     for part in (synthesizer, *validators):
         if isinstance(part, NeedsServices):
             part.bind_services(services)
+    held_out = tasks_of(environment, config.evaluation.split, config.tasks_timeout)
     return partial(
         Loop,
         config=config,
@@ -78,14 +81,14 @@ def build(
         clock=clock,
         runner=runner(clock),
         evaluator=evaluator,
-        guard=Guard(environment, limits.timeout, limits.workers, _patience(config)),
+        guard=guard,
         trainer=trainer,
         sampler=registry.make("sampler", config.sampler),
         detectors=[registry.make("signal", chosen) for chosen in config.signals],
         synthesizer=synthesizer,
-        validators=validators,
+        door=Door(validators, held_out, guard, services.in_training),
         journal=journal,
-        held_out=tasks_of(environment, config.evaluation.split, config.tasks_timeout),
+        held_out=held_out,
         pool=TaskPool(()),
     )
 

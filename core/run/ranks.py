@@ -39,6 +39,8 @@ class RolloutRequest:
     count: int
     sampling: Sampling
     iteration: int
+    first: int | None
+    """As in `RolloutRunner.run`."""
 
 
 @frozen
@@ -160,11 +162,13 @@ class DistributedRolloutRunner(RolloutRunner):
         sampling: Sampling,
         iteration: int,
         keep: Callable[[Task, Episode], None] | None = None,
+        first: int | None = None,
     ) -> list[RolloutGroup]:
         if policy is not self.trainer.policy() or keep is not None:  # `keep` needs the episodes, which stay in their processes
-            return super().run(policy, tasks, count, sampling, iteration, keep)
-        self.ranks.broadcast(RolloutRequest(tuple(tasks), count, sampling, iteration))
-        mine = _attempt(lambda: self.part(policy, tasks, count, sampling, iteration, self.ranks.share(len(tasks) * count)))
+            return super().run(policy, tasks, count, sampling, iteration, keep, first)
+        self.ranks.broadcast(RolloutRequest(tuple(tasks), count, sampling, iteration, first))
+        rows = self.ranks.share(len(tasks) * count)
+        mine = _attempt(lambda: self.part(policy, tasks, count, sampling, iteration, rows, first=first))
         made: list[Trajectory] = []
         for part in self.ranks.gather(mine):
             if isinstance(part, RankFailed):
@@ -243,4 +247,5 @@ class FollowerLoop:
 
     def _rolled(self, asked: RolloutRequest) -> list[Trajectory]:
         rows = self.ranks.share(len(asked.tasks) * asked.count)
-        return self.runner.part(self.trainer.policy(), asked.tasks, asked.count, asked.sampling, asked.iteration, rows)
+        policy = self.trainer.policy()
+        return self.runner.part(policy, asked.tasks, asked.count, asked.sampling, asked.iteration, rows, first=asked.first)

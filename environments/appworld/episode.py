@@ -103,10 +103,14 @@ class AppWorldEpisode:
         return PARTIAL * progress(found) if self._partial else 0.0
 
     def metrics(self) -> dict[str, float]:
-        """Task goal completion, the share of the engine's tests that pass, and `progress`, all in [0, 1]."""
+        """Task goal completion and the share of the engine's tests that pass, both in [0, 1]."""
         found = self._evaluation()
         share = len(found["passes"]) / found["num_tests"] if found["num_tests"] else 0.0
-        return {"task_goal_completion": float(found["success"] is True), "tests_passed": share, "progress": progress(found)}
+        return {"task_goal_completion": float(found["success"] is True), "tests_passed": share}
+
+    def progress(self) -> float:
+        """Share of passed tests among those that doing nothing fails; 0 unless all tests that doing nothing passes still pass."""
+        return progress(self._evaluation())
 
     def evaluation(self) -> dict[str, Any]:
         """The engine's report: which of its tests pass and fail, with reasons, which may contain reference values."""

@@ -55,6 +55,8 @@ class _Progress:
     """Calls of each turn that has ended."""
     right: tuple[bool, ...] = ()
     """For each turn that has ended, whether it was right."""
+    shares: tuple[float, ...] = ()
+    """For each turn that has ended, how much of it was done, in [0, 1]."""
     results: tuple[str, ...] = ()
     """Of all turns so far."""
     refused: bool = False
@@ -160,9 +162,11 @@ class BfclEpisode:
         breach = at.breach
         if turn is None and at.calls and self._payload["category"] in ABSTAINING:
             breach = breach or f"calls in turn {at.turn}, which asks for what cannot be done"
+        share = 1.0 if right or turn is None else scoring.share(self._services, turn, len(at.calls), at.results)
         played = (*at.played, at.calls)
         done = len(played) == len(self._question)
-        self._at = evolve(at, executed=0, calls=(), played=played, right=(*at.right, right), breach=breach, done=done)
+        right_so_far, shares = (*at.right, right), (*at.shares, share)
+        self._at = evolve(at, executed=0, calls=(), played=played, right=right_so_far, shares=shares, breach=breach, done=done)
         return Observation((), (), True, fault) if done else Observation(self._turn(len(played)), (), False, fault)
 
     def score(self) -> float:
@@ -185,21 +189,33 @@ class BfclEpisode:
         return float(self._complete(scoring.judge(fresh(self._apis, self._start), self._reference, self._at.played)))
 
     def progress(self) -> float:
-        """Share of the turns with a ground truth that have ended and were right: a metric in [0, 1], not the reward."""
+        """The mean over the turns with a ground truth: 1 for a right turn, for another one the share that was done (scoring.share), and
+        0 for one that the episode did not come to. Not the reward.
+        """
+        at = self._at
+        under_way = self._reference[at.turn] if at.turn < len(self._reference) and at.calls else None
+        last = () if under_way is None else (scoring.share(self._services, under_way, len(at.calls), at.results),)
+        return self._mean((*at.shares, *last))
+
+    def turns_right(self) -> float:
+        """Share of the turns with a ground truth that have ended and were right."""
+        return self._mean(self._at.right)
+
+    def _mean(self, of_turns: Sequence[float]) -> float:
         asked = [number for number, turn in enumerate(self._reference) if turn is not None]
-        right = self._at.right
-        return sum(number < len(right) and right[number] for number in asked) / len(asked) if asked else 1.0
+        return sum(of_turns[number] for number in asked if number < len(of_turns)) / len(asked) if asked else 1.0
 
     def metrics(self) -> dict[str, float]:
-        """Official score and progress, both in [0, 1], which are reported beside the reward."""
-        return {"official_score": self.official_score(), "progress": self.progress()}
+        """Official score and share of right turns, both in [0, 1], which are reported beside the reward."""
+        return {"official_score": self.official_score(), "turns_right": self.turns_right()}
 
     def report(self) -> dict[str, Any]:
-        """The results beside the score, as JSON values: official score, progress, and why a strict episode fails."""
+        """The results beside the score, as JSON values: official score, progress, right turns, and why a strict episode fails."""
         return {
             "score": self.score(),
             "official_score": self.official_score(),
             "progress": self.progress(),
+            "turns_right": self.turns_right(),
             "turns": len(self._reference),
             "turns_ended": self._at.turn,
             "breach": self._at.breach,

@@ -1,5 +1,6 @@
 """One attempt at a desk task, and its score."""
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from types import TracebackType
@@ -7,6 +8,7 @@ from typing import Any
 
 from coevolve import Action, Message, Observation, Step, Task
 
+from . import progress
 from .calls import DONE, parse, write
 from .world import Refused, World
 
@@ -43,6 +45,7 @@ class DeskEpisode:
         self._task, self._limit = task, limit
         self._world, self._calls, self._done = World(seed_of(task)), 0, False
         self._answer: str | None = None
+        self._found: progress.Parts = Counter()
         self._finished = False
 
     def step(self, text: str) -> Observation:
@@ -64,6 +67,7 @@ class DeskEpisode:
             result = self._world.call(action)
         except Refused as refused:
             return Step(action, f"error: {refused}", None, str(refused))
+        self._found |= progress.lookups([(action, result)])
         return Step(action, result, result)
 
     def _finish(self, action: Action) -> Observation:
@@ -75,15 +79,22 @@ class DeskEpisode:
 
     def score(self) -> float:
         """1.0 when the episode ended with `done`, the reference's answer and the reference's final state, else 0.0."""
-        wanted = reference(seed_of(self._task), tuple(write(a) for a in self._task.solution))
+        wanted = reference(seed_of(self._task), self._solution())
         return float(self._finished and wanted == (self._world.digest(), self._answer))
 
+    def progress(self) -> float:
+        """Share of the task's parts that are there; see progress.py."""
+        return progress.share(progress.wanted(seed_of(self._task), self._solution()), self._found, self._world, self._answer)
+
+    def _solution(self) -> tuple[str, ...]:
+        return tuple(write(action) for action in self._task.solution)
+
     def snapshot(self) -> Any:
-        return self._world.copy(), self._calls, self._done, self._answer, self._finished
+        return self._world.copy(), self._calls, self._done, self._answer, self._finished, self._found.copy()
 
     def restore(self, snapshot: Any) -> None:
-        world, self._calls, self._done, self._answer, self._finished = snapshot
-        self._world = world.copy()
+        world, self._calls, self._done, self._answer, self._finished, found = snapshot
+        self._world, self._found = world.copy(), found.copy()
 
     def state(self) -> str:
         return self._world.digest()

@@ -30,7 +30,11 @@ def final_table(summary: dict[str, Any]) -> "Table":
         total = {name: sum(found[name] for found in teacher.values()) for name in ("calls", "failed", "tokens", "cost")}
         by_purpose = format_counts({purpose: int(found["calls"]) for purpose, found in teacher.items()})
         table.add_row("teacher calls", f"{by_purpose}; {total['failed']:g} failed; {total['tokens']:,.0f} tokens, cost {total['cost']:.6g}")
-    table.add_row("rollouts", f"{summary['rollouts']}; faults: {format_counts(summary['faults'])}")
+    if repaired := summary.get("repaired"):
+        table.add_row("repaired candidates", format_counts(repaired))
+    table.add_row("training rollouts", f"{summary['rollouts']}; faults: {format_counts(summary['faults'])}")
+    if attempts := summary.get("attempts"):
+        table.add_row("attempts at the door", str(attempts))
     share = summary["share"]
     if share:
         parts = ("generation", "update", "environment", "evaluation", "signals", "synthesis", "validation", "start")

@@ -59,10 +59,11 @@ class Progress:
     def log_line(self) -> str:
         """The last iteration in one line."""
         left = f", {self.remaining:.0f} s left" if self.remaining is not None else ""
+        done = f", progress {self.metrics['progress']:.3f}" if "progress" in self.metrics else ""
         loss = f", kl {self.metrics['kl']:.4f}" if "kl" in self.metrics else ""
         loss += f", engine gap {self.metrics['logprob_gap']:.1e}" if "logprob_gap" in self.metrics else ""
         faults = f", {self.faults} faults" if self.faults else ""
-        return f"iteration {self.iteration}/{self.steps}: reward {self.reward:.3f}, mixed groups {self.mixed:.2f}{loss}{faults}{left}"
+        return f"iteration {self.iteration}/{self.steps}: reward {self.reward:.3f}{done}, mixed groups {self.mixed:.2f}{loss}{faults}{left}"
 
 
 def format_counts(counts: Mapping[str, Any]) -> str:

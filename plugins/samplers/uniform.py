@@ -11,6 +11,8 @@ from attrs import field, frozen, validators
 
 from coevolve import History, Task, TaskPool, hookimpl
 
+from .draws import in_passes
+
 
 @frozen
 class UniformOptions:
@@ -30,10 +32,7 @@ class Uniform:
         self.options = options
 
     def pick(self, pool: TaskPool, history: History, count: int, rng: random.Random) -> list[Task]:
-        picked: list[Task] = []
-        while len(pool) and len(picked) < count:
-            picked += self._pass(pool, history, min(count - len(picked), len(pool)), rng)
-        return picked
+        return in_passes(pool.tasks, count, lambda some: self._pass(pool, history, some, rng))
 
     def _pass(self, pool: TaskPool, history: History, count: int, rng: random.Random) -> list[Task]:
         order = list(pool)

@@ -22,6 +22,7 @@ import json
 from collections.abc import Sequence
 from typing import ClassVar
 
+import attrs
 from attrs import field, frozen, validators
 
 from coevolve import (
@@ -32,6 +33,7 @@ from coevolve import (
     Environment,
     PlannedRun,
     Reason,
+    RolloutGroup,
     Services,
     Task,
     TaskPool,
@@ -83,18 +85,27 @@ class BlindSolve:
         self._attempts = services.attempts(self.options.policy, self.options.settings)
 
     def estimate(self, plan: PlannedRun) -> list[str]:
-        """How many attempts the policy makes at most; a candidate that is worded anew is attempted again."""
-        if not plan.candidates:
+        """How many attempts the policy makes at most; a candidate that was repaired is attempted again."""
+        if not plan.judged:
             return []
         who = "the teacher" if self.options.policy == TEACHER else "a policy"
         more = " (in calls of the teacher's endpoint that its estimate leaves out)" if self.options.policy == TEACHER else ""
-        return [f"attempts by {who} at candidates: at most {plan.candidates * self.options.attempts:,}{more}"]
+        return [f"attempts by {who} at candidates: at most {plan.judged * self.options.attempts:,}{more}"]
 
     def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
+        return self.validate_all([candidate], environment, pool, held_out)[0]
+
+    def validate_all(
+        self, candidates: Sequence[CandidateTask], environment: Environment, pool: TaskPool, held_out: Sequence[Task]
+    ) -> list[Verdict]:
+        """Verdicts for all candidates, whose attempts are one batch."""
         if self._attempts is None:
             raise UserError('validator "blind_solve" needs bind_services before it validates')
-        options, task = self.options, candidate.task
-        group = self._attempts(task, options.attempts, options.temperature)
+        groups = self._attempts([candidate.task for candidate in candidates], self.options.attempts, self.options.temperature)
+        return [attrs.evolve(self._verdict(group), attempts=None if self.options.policy else group) for group in groups]
+
+    def _verdict(self, group: RolloutGroup) -> Verdict:
+        options = self.options
         solved, tried = sum(trajectory.success for trajectory in group.trajectories), len(group.scores)
         count = f"{solved} of {tried} attempts solved it"
         if solved >= options.needed:
@@ -103,7 +114,7 @@ class BlindSolve:
             fault = next(trajectory.fault for trajectory in group.trajectories if trajectory.score is None)
             return Verdict(False, Reason.ENVIRONMENT_ERROR, f"{options.attempts - tried} attempts broke off: {fault}")
         failed = next(trajectory for trajectory in group.trajectories if trajectory.score is not None and not trajectory.success)
-        detail = f"{count}, {options.needed} needed. {side_by_side(task, failed)}"
+        detail = f"{count}, {options.needed} needed. {side_by_side(group.task, failed)}"
         return Verdict(False, Reason.MISUNDERSTOOD, detail if len(detail) <= LONGEST else f"{detail[: LONGEST - 3]}...")
 
 

@@ -64,6 +64,7 @@ from coevolve.core.optional import (
     HasFixedOptions,
     HasGoals,
     HasMetrics,
+    HasProgress,
     HasProvenance,
     HasReader,
     HasUsage,
@@ -77,8 +78,9 @@ from coevolve.core.optional import (
     PlannedRun,
     Repairs,
     StreamsCompletions,
+    ValidatesTogether,
 )
-from coevolve.core.refusals import REPAIRABLE, Reason, Refusal
+from coevolve.core.refusals import REPAIRABLE, WORDING, Reason, Refusal
 from coevolve.core.replay import Replay, perform, play
 from coevolve.core.run.trained_run import TrainedRun, trained_run
 from coevolve.core.services import Attempts, Chat, Journal, Services
@@ -93,6 +95,7 @@ __all__ = [
     "REPAIRABLE",
     "SUCCESS",
     "TEACHER",
+    "WORDING",
     "Action",
     "Attempt",
     "Attempts",
@@ -118,6 +121,7 @@ __all__ = [
     "HasFixedOptions",
     "HasGoals",
     "HasMetrics",
+    "HasProgress",
     "HasProvenance",
     "HasReader",
     "HasUsage",
@@ -166,6 +170,7 @@ __all__ = [
     "Trajectory",
     "Unsent",
     "UserError",
+    "ValidatesTogether",
     "Validator",
     "Verdict",
     "Worker",

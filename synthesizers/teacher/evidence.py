@@ -1,6 +1,7 @@
 """Render the agent's rollouts as text for the teacher, by the kind of the signal (paper, section 3: signal-annotated trajectories).
 
-Boundary: a success and a failure, with the calls around the first difference. Forgetting: the earlier success and the present failure.
+Boundary: a success and a failure, with the calls around the first difference, or where none succeeded the failures that did most and
+least of the task. Forgetting: the earlier success and the present failure.
 Rare: a trajectory with the rare pattern, and its neighbours: the trajectories of other tasks that share the most patterns with it. The only
 source is the rollouts in the arguments, which are rollouts of training tasks.
 """
@@ -45,14 +46,26 @@ def _boundary(signal: Signal, groups: Sequence[RolloutGroup], chars: int) -> str
     successes, rollouts = signal.evidence.get("successes"), signal.evidence.get("rollouts")
     known = successes is not None and rollouts is not None
     head = f"{successes} of {rollouts} attempts at iteration {signal.iteration} succeeded." if known else ""
+    if signal.evidence.get("of") == "progress" and not _successes(now):
+        return _further(head, now, chars)
     return _pair(head, "An attempt that succeeded:", _successes(now), "An attempt that failed:", _failures(now), chars)
+
+
+def _further(head: str, now: Sequence[Trajectory], chars: int) -> str:
+    """Two failures: the one that did most of the task and the one that did least."""
+    known = sorted(_failures(now), key=lambda t: t.progress or 0.0)
+    each = max(_LEAST, (chars - len(head)) // 2 - 4)
+    titled = [("The attempt that got furthest, and failed:", t) for t in known[-1:]]
+    titled += [("The attempt that did least:", t) for t in known[:1] if len(known) > 1]
+    return "\n\n".join([*filter(None, [head]), *(transcript(title, trajectory, each) for title, trajectory in titled)])
 
 
 def _forgetting(signal: Signal, groups: Sequence[RolloutGroup], chars: int) -> str:
     now = [trajectory for group in groups if group.iteration == signal.iteration for trajectory in group.trajectories]
     before = [trajectory for group in groups if group.iteration < signal.iteration for trajectory in group.trajectories]
     recent, present = ", ".join(f"{score:.3g}" for score in signal.evidence.get("recent") or ()), signal.evidence.get("now")
-    said = [f"Mean scores of the attempts before: {recent}."] * bool(recent) + [f"Now: {present}."] * (present is not None)
+    of = "progress" if signal.evidence.get("of") == "progress" else "scores"
+    said = [f"Mean {of} of the attempts before: {recent}."] * bool(recent) + [f"Now: {present}."] * (present is not None)
     earlier, title = _successes(before), "An earlier attempt that succeeded:"
     if not earlier:
         said.append("The earlier success itself is not at hand.")

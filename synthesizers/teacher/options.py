@@ -52,7 +52,7 @@ class TeacherOptions(EndpointOptions):
     queries: Literal["teacher", "environment"] = "teacher"
     """Who writes the users' requests: the teacher, or the environment from the solution."""
     repair: bool = True
-    """Ask once for another request where a validator refuses a candidate for its wording; the new one is judged like any other."""
+    """Ask for another request or another task where a validator refuses a candidate; the new one is judged like any other."""
     context_chars: int = field(default=24_000, validator=validators.ge(6_000))
     """Upper bound on the characters of one prompt; a note in the prompt states how much was cut."""
     max_tools: int = field(default=40, validator=validators.ge(1))
@@ -74,11 +74,11 @@ def estimate(options: TeacherOptions, evolutions: int, initial: int = 0) -> str:
     """An upper bound on the calls, tokens and cost of so many evolutions, and of `initial` tasks before them (0: none), in one line."""
     explorations = evolutions * options.explorations + (max(initial, options.explorations) if initial else 0)
     requests = explorations * (2 + options.rounds * options.steps)
-    repairs = explorations * options.candidates if options.repair and options.queries == "teacher" else 0
+    repairs = explorations * options.candidates if options.repair else 0
     evolutions += 1 if initial else 0
     calls: float = requests * (1 + options.reasks) + repairs
     basis = f"{requests} requests, each repeated up to {options.reasks} times where its reply cannot be read"
-    basis += f", and {repairs} to word a refused candidate anew" if repairs else ""
+    basis += f", and {repairs} to repair a refused candidate" if repairs else ""
     if options.calls_per_evolution:
         calls = min(calls, evolutions * options.calls_per_evolution)
     budget = read_budget(options.budget)

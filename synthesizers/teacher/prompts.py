@@ -22,6 +22,11 @@ KINDS = {
     "rare": "The agent did something here that it hardly ever does.",
 }
 """The sentence for each kind of signal (paper, section on signals)."""
+BY_PROGRESS = {
+    "forgetting": "The agent did most of this task lately and does little of it now.",
+    "boundary": "The agent gets further with this task at some times than at others.",
+}
+"""The sentences of those kinds whose signal was read off the progress of rollouts (`of = "progress"`)."""
 
 AGAIN = "That could not be read. Answer with one JSON object of the shape asked for, and nothing else."
 
@@ -110,7 +115,8 @@ class Prompts:
     def reflect(self, signal: Signal, evidence: str) -> list[Message]:
         """The request for a reflection on a signal."""
         measured = rendering.cut(json.dumps(dict(signal.evidence), sort_keys=True), 300)
-        why = KINDS.get(signal.kind) or f"The signal {signal.kind!r} {f'says: {measured}' if signal.evidence else 'was found here.'}"
+        said = KINDS | (BY_PROGRESS if signal.evidence.get("of") == "progress" else {})
+        why = said.get(signal.kind) or f"The signal {signal.kind!r} {f'says: {measured}' if signal.evidence else 'was found here.'}"
         return self._ask(_REFLECT.format(query=self._query, why=why, evidence=evidence))
 
     def explore(self, reflection: Reflection | None) -> list[Message]:
@@ -136,7 +142,7 @@ class Prompts:
             count=self.options.candidates,
             rules=RULES,
             turns=f" {TURNS}" if self.several and self.options.queries == "teacher" else "",
-            shape=_shape(self.options.queries, self.several),
+            shape=shape(self.options.queries, self.several),
         )
         return self._ask(text)
 
@@ -209,7 +215,8 @@ def fitted(head: Sequence[Message], talk: Sequence[Message], chars: int) -> list
     return [*before, {**last, "content": f"{last['content']}\n\n{note}"}, *kept]
 
 
-def _shape(queries: str, several: bool) -> str:
+def shape(queries: str, several: bool) -> str:
+    """The shape of a reply with candidate tasks, as an example. `several`: whether tasks have several turns."""
     words = '"intent": "what it is for"'
     if queries == "teacher" and several:
         turn = '{"request": "what the user says, with every value that is needed and no tool\'s name", "solution": [1]}'

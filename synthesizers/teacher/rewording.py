@@ -9,6 +9,7 @@ import attrs
 
 from coevolve import Action, CandidateTask, Environment, Message, Task, Verdict, play
 
+from ..refused import next_id
 from . import rendering
 from .faults import TeacherFault
 from .parsing import read_requests
@@ -51,11 +52,11 @@ def reword(client: TeacherClient, candidate: CandidateTask, verdict: Verdict, en
     if not texts or "\n\n".join(texts) == task.query:
         return None
     made = play(environment, task, environment.script(task.solution)[:LIMIT])
-    task_id = f"{task.id}-repaired"
+    task_id = next_id(task.id)
     composed = environment.compose(task, made.steps, task_id, "\n\n".join(texts))
     if composed is None or environment.script(composed.solution) != environment.script(task.solution):
         return None
-    origin = attrs.evolve(task.origin, detail={**task.origin.detail, "repaired": f"{task.id}: {verdict.reason}"})
+    origin = attrs.evolve(task.origin, detail={**task.origin.detail, "repaired": task.id})
     new = attrs.evolve(composed, id=task_id, intent=task.intent, origin=origin)
     return attrs.evolve(candidate, task=new, calls=(*candidate.calls, key))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import fields_dict
 
-from coevolve import CandidateTask, Chat, Environment, Feedback, Journal, PlannedRun, Services, Verdict
+from coevolve import WORDING, CandidateTask, Chat, Environment, Feedback, Journal, PlannedRun, Services, Verdict
 from coevolve.endpoint import EndpointOptions
 
 from .assignments import assignments
@@ -32,6 +32,7 @@ class Teacher:
         self._journal: Journal | None = None
         self._chat: Chat | None = None
         self._client: TeacherClient | None = None
+        self._feedback: Feedback | None = None
 
     def bind_services(self, services: Services) -> None:
         self._journal, self._chat = services.journal, services.chat
@@ -49,12 +50,23 @@ class Teacher:
         return "openai", {name: getattr(self.options, name) for name in fields_dict(EndpointOptions)}
 
     def repair(self, candidate: CandidateTask, verdict: Verdict, environment: Environment, rng: random.Random) -> CandidateTask | None:
-        """The candidate with another request for the same solution, in one call; None where the option `repair` is off."""
+        """Another candidate in its place, in one call: another request for the same solution, or another task of the explored calls.
+
+        Which of the two depends on the verdict's reason. None where the option `repair` is off, and for reasons that neither mends.
+        """
+        from .remaking import PROBLEMS, remake
         from .rewording import reword
 
-        if not self.options.repair or self.options.queries != "teacher" or self._client is None:
+        if not self.options.repair or self._client is None or self._feedback is None:
             return None
-        return reword(self._client, candidate, verdict, environment)
+        if verdict.reason in WORDING:
+            return reword(self._client, candidate, verdict, environment) if self.options.queries == "teacher" else None
+        if verdict.reason not in PROBLEMS:
+            return None
+        pool, parents = self._feedback.pool, candidate.task.origin.parents
+        start = next((task for task in pool if task.id in parents[:1]), candidate.task)
+        several = any(action.turn for task in pool for action in task.solution)
+        return remake(self._client, candidate, verdict, environment, start, several)
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
         from .evolution import Evolution
@@ -64,6 +76,7 @@ class Teacher:
             raise RuntimeError("bind_services comes before synthesize")
         self._client = self._client or TeacherClient(self.options, self._journal, self._chat)
         self._client.begin(feedback.iteration)
+        self._feedback = feedback
         evolution = Evolution(self.options, self._client, feedback, environment, self._calls(feedback.iteration))
         try:
             yield from evolution.run(assignments(feedback, self.options, rng))

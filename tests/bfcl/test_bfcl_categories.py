@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -178,15 +178,36 @@ def test_too_many_answers_end_the_last_turn_as_officially(make: Make) -> None:
             assert (episode.score(), episode.official_score(), episode.progress()) == (score, 1.0, 1.0)
 
 
-def test_progress_is_the_share_of_right_turns(make: Make) -> None:
+def test_right_turns_are_counted_and_progress_counts_parts_of_the_others(make: Make) -> None:
     bfcl = make()
     task = bfcl.tasks("all")[0]
     script, seen = bfcl.script(task.solution), []
     with bfcl.open(task) as episode:
         for text in script:
             episode.step(text)
-            seen.append(episode.progress())
-    assert sorted(set(seen)) == [0.0, 0.25, 0.5, 0.75, 1.0] and seen == sorted(seen)
+            seen.append((episode.turns_right(), episode.progress()))
+    right, progress = [one for one, _ in seen], [one for _, one in seen]
+    assert sorted(set(right)) == [0.0, 0.25, 0.5, 0.75, 1.0] and right == sorted(right)
+    assert progress == sorted(progress) and all(p >= r for r, p in seen) and any(p > r for r, p in seen)
+
+
+def test_failed_rollouts_differ_in_progress_by_what_they_reached(make: Make) -> None:
+    bfcl = make()
+    task = next(task for task in bfcl.tasks("all") if len(task.solution) >= 4)
+    script = bfcl.script(task.solution)
+
+    def progress(texts: Sequence[str]) -> float:
+        with bfcl.open(task) as episode:
+            for text in texts:
+                episode.step(text)
+            before = episode.progress()
+            assert episode.state() == episode.state() and episode.progress() == before, "asking changes nothing"
+            return float(before)
+
+    assert progress(()) == 0.0 and progress(script) == 1.0
+    first, half = progress(script[:1]), progress(script[: len(script) // 2])
+    assert 0.0 < first <= half < 1.0
+    assert progress([script[0], *script[:1]]) <= first, "the same call again is no further progress"
     assert len(task.payload["ground_truth"]) == 4
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,7 +36,10 @@ def test_samples_and_faults_are_counted(runs: Any) -> None:
     assert report.success * 30 == pytest.approx(round(report.success * 30)), "a share of thirty rollouts"
     assert 0 < report.success < 1 and report.suspicious() is None
     assert json.loads(report.to_json())["success"] == report.success
-    assert "stockroom test, sampled: success" in text_of(report.render)
+    assert report.progress is not None and report.success < report.progress < 1.0
+    assert f", progress {report.progress:.3f}, " in text_of(report.render) and "stockroom test, sampled: success" in text_of(report.render)
+    assert f"{report.progress:.3f}" in text_of(lambda console: render_table([report, report], console))
+    assert "progress" not in text_of(attrs.evolve(report, progress=None).render)
 
 
 def test_what_an_environment_tells_beside_its_scores_is_shown(runs: Any) -> None:
@@ -108,10 +112,15 @@ def test_signals_and_refusals_are_shown_with_what_why_takes(runs: Any, folder: P
 def test_a_run_and_its_tasks_can_be_read(runs: Any, folder: Path) -> None:
     runs.run(folder)
     whole = text_of(lambda console: show(folder, None, console))
-    assert "after    6 iterations, test greedy" in whole and "The weakest tasks" in whole and "The newest signals" in whole
+    assert (
+        re.search(r"after    6 iterations, test greedy +success \d\.\d+, progress \d\.\d+ of", whole)
+        and "The weakest tasks" in whole
+        and "The newest signals" in whole
+    )
     task = next(word for word in whole.split() if word.startswith("stockroom-train"))
     story = text_of(lambda console: show(folder, task, console))
     assert "origin: Origin(kind='seed'" in story and "iteration" in story and "assistant:" in story
+    assert re.search(r"scores \[.*\], progress \d\.\d\d\n", story) and re.search(r"\[completed, score \d\.0, progress \d\.\d\d\]", story)
     with pytest.raises(UserError, match="unknown task 'stockroom-tra'"):
         show(folder, "stockroom-tra", Console(file=io.StringIO()))
     with pytest.raises(UserError, match="is not a run folder"):

@@ -4,6 +4,7 @@ import errno
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -14,7 +15,9 @@ from coevolve.core.record.store import Store
 from coevolve.core.run.drive import resume
 from coevolve.testing import Stockroom, TabularTrainer
 
-TABLES = ("tasks", "pools", "groups", "trajectories", "signals", "candidates", "verdicts", "metrics", "evaluations", "checkpoints")
+TABLES = (
+    "tasks", "pools", "groups", "trajectories", "signals", "candidates", "verdicts", "attempts", "metrics", "evaluations", "checkpoints",
+)  # fmt: skip
 
 
 def dump(folder: Path) -> dict[str, list[Any]]:
@@ -91,6 +94,14 @@ def test_a_run_learns_and_its_pool_grows(runs: Any, folder: Path) -> None:
     evolved = [task for task in store.pool() if task.origin.kind == "random"]
     assert {task.origin.iteration for task in evolved} == {10, 20}
     assert store.rows("SELECT count(*) FROM trajectories WHERE outcome='infrastructure_fault'") == [(0,)]
+    for group in store.groups():
+        known = [(t.success, t.progress) for t in group.trajectories if t.progress is not None]
+        assert len(known) == 4 and all(done == 1.0 if solved else 0.0 <= done < 1.0 for solved, done in known), "every rollout knows it"
+    first = [t.progress for group in store.groups() if group.iteration == 1 for t in group.trajectories if t.progress is not None]
+    assert store.rows("SELECT value FROM metrics WHERE iteration = 1 AND name = 'progress'") == [(pytest.approx(fmean(first)),)]
+    assert [attempt.progress for attempts in store.history().attempts.values() for attempt in attempts].count(None) == 0
+    (last,) = store.rows("SELECT success, progress FROM evaluations WHERE mode = 'sampled' ORDER BY iteration DESC LIMIT 1")
+    assert last[0] < last[1] <= 1.0
     store.close()
     assert watcher.calls[0] == "started 0" and watcher.calls[1] == "evaluated 0 ['greedy', 'sampled']"
     assert watcher.calls[-2:] == ["finished", "left"]

@@ -47,8 +47,16 @@ def test_the_counts_of_the_default_run(registry: Registry) -> None:
     # Two evaluations of 400 tasks and two of 200, greedy and sampled.
     assert line(found, "environment episodes").endswith(": 10,080 (evaluations: 2,400)")
     assert line(found, "evolutions") == "evolutions: 5, at most 80 new tasks of 640 candidates"
-    assert line(found, "exploration") == "exploration by programmatic: at most 20,000 environment calls"
+    explored = "exploration by programmatic: at most 20,000 environment calls, and 300 for each repair of a refused candidate"
+    assert line(found, "exploration") == explored
     assert line(found, "teacher calls") == "teacher calls: none (no part asks a teacher)"
+
+
+def test_a_refill_makes_the_counts_ranges(registry: Registry) -> None:
+    found = made(registry, "desk", "refill=2")
+    told = "rollouts: 7,680 to 23,040 (60 iterations x 16 tasks x K 8, and at most 2 times as many to refill batches)"
+    assert line(found, "rollouts") == told
+    assert line(found, "environment episodes").endswith(": 10,080 to 25,440 (evaluations: 2,400)")
 
 
 def test_counts_follow_the_settings(registry: Registry) -> None:
@@ -57,8 +65,10 @@ def test_counts_follow_the_settings(registry: Registry) -> None:
     found = made(registry, "desk", "synthesizer.name=none", "evaluation.every=0", "evaluation.final_tasks=0")
     assert line(found, "evolutions: none") and "evaluations: 3,200" in line(found, "environment episodes")
     assert line(made(registry, "desk", "steps=20"), "evolutions").startswith("evolutions: 1,")
-    tried = made(registry, "desk", 'validators.names=["execution","blind_solve"]', "validators.blind_solve.attempts=3")
+    tried = made(registry, "desk", 'validators.names=["execution","blind_solve"]', "validators.blind_solve.attempts=3", "repairs=0")
     assert line(tried, "attempts by a policy") == "attempts by a policy at candidates: at most 1,920"
+    tried = made(registry, "desk", 'validators.names=["execution","frontier"]', "validators.frontier.attempts=3", "repairs=0")
+    assert "at most 1,920 " in line(tried, "attempts at the door")
 
 
 @pytest.mark.usefixtures("unopened")

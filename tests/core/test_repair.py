@@ -1,4 +1,4 @@
-"""The loop asks a synthesizer once to word a refused candidate anew, and judges what comes of it like any candidate."""
+"""The loop gives refused candidates back to their synthesizer, and judges what comes of them like any candidate."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,20 @@ from typing import Any, ClassVar
 import attrs
 import pytest
 
-from coevolve import CandidateTask, Environment, Feedback, InfrastructureFault, Origin, Reason, Task, TaskPool, Verdict, hookimpl
+from coevolve import (
+    REPAIRABLE,
+    WORDING,
+    CandidateTask,
+    Environment,
+    Feedback,
+    InfrastructureFault,
+    Origin,
+    Reason,
+    Task,
+    TaskPool,
+    Verdict,
+    hookimpl,
+)
 from coevolve.core.record.store import Store
 
 
@@ -18,7 +31,7 @@ class NoOptions:
 
 
 class Mender:
-    """Offers two candidates of a pool task, and words each of them anew when it is asked to."""
+    """Offers two candidates of a pool task, and words each of them anew when it is asked to, unless it is "hopeless"."""
 
     name: ClassVar[str] = "mender"
     Options: ClassVar[type] = NoOptions
@@ -37,6 +50,8 @@ class Mender:
         self.asked.append(f"{candidate.task.id}: {verdict.reason}")
         if self.worded == "broken":
             raise InfrastructureFault("the teacher fell over")
+        if self.worded == "hopeless":
+            return None
         return attrs.evolve(candidate, task=attrs.evolve(candidate.task, id=f"{candidate.task.id}-repaired", query=self.worded))
 
 
@@ -75,11 +90,42 @@ def judged(folder: Path) -> list[tuple[str, str]]:
     return [(row[0], row[1]) for row in rows]
 
 
-@pytest.mark.parametrize(("worded", "then"), [("good", ["accepted"]), ("vague", ["ambiguous"]), ("broken", [])])
-def test_a_refused_wording_is_mended_once(runs: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, worded: str, then: list[str]) -> None:
+@pytest.fixture
+def mender(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.setattr(Mender, "asked", [])
-    monkeypatch.setattr(Mender, "worded", worded)
-    runs.run(folder, *SETS, plugins=(Parts(),))
+    return monkeypatch
+
+
+@pytest.mark.parametrize(("worded", "then"), [("good", ["accepted"]), ("vague", ["ambiguous"]), ("broken", []), ("hopeless", [])])
+def test_a_refused_candidate_is_repaired_once(runs: Any, folder: Path, mender: pytest.MonkeyPatch, worded: str, then: list[str]) -> None:
+    mender.setattr(Mender, "worded", worded)
+    summary = runs.run(folder, *SETS, plugins=(Parts(),))
     mended = [("vague-2-repaired", reason) for reason in then]
-    assert judged(folder) == [("vague-2", "ambiguous"), *mended, ("harmful-2", "harmful")]
-    assert Mender.asked == ["vague-2: ambiguous"], "harm is no matter of words, and what was mended is not mended again"
+    assert judged(folder) == [("vague-2", "ambiguous"), ("harmful-2", "harmful"), *mended], "in the order in which they were made"
+    assert Mender.asked == ["vague-2: ambiguous"], "harm cannot be repaired, and what was repaired is not repaired again"
+    admitted = then.count("accepted")
+    assert summary["repaired"] == ({} if not then else {"tried": 1} | ({"admitted": 1} if admitted else {}))
+    store = Store(folder / "run.sqlite")
+    assert store.door_counts(2) == {"attempts": 0.0, "repairs": float(len(then)), "repaired": float(admitted)}
+    repaired = [task.origin.detail["repaired"] for task in store.pool() if task.origin.kind == "mender"]
+    assert repaired == ["vague-2"] * admitted
+    store.close()
+
+
+@pytest.mark.parametrize("repairs", [0, 1, 3])
+def test_a_setting_says_how_often(runs: Any, folder: Path, mender: pytest.MonkeyPatch, repairs: int) -> None:
+    mender.setattr(Mender, "worded", "vague")
+    runs.run(folder, *SETS, f"repairs={repairs}", plugins=(Parts(),))
+    ids = [f"vague-2{'-repaired' * n}" for n in range(repairs)]
+    assert Mender.asked == [f"{task_id}: ambiguous" for task_id in ids]
+
+
+def test_repaired_candidates_take_no_more_places_than_are_wanted(runs: Any, folder: Path, mender: pytest.MonkeyPatch) -> None:
+    mender.setattr(Mender, "worded", "good")
+    runs.run(folder, *SETS[:-1], "tasks_per_evolution=1", plugins=(Parts(),))
+    assert judged(folder) == [("vague-2", "ambiguous"), ("vague-2-repaired", "accepted")]
+
+
+def test_a_wording_is_one_of_the_things_that_can_be_repaired() -> None:
+    assert WORDING < REPAIRABLE and {Reason.TOO_EASY, Reason.TOO_HARD} <= REPAIRABLE - WORDING
+    assert not REPAIRABLE & {Reason.HARMFUL, Reason.ENVIRONMENT_ERROR, Reason.HELD_OUT_TEXT}

@@ -116,3 +116,22 @@ def test_a_run_with_resting_tasks_resumes_to_the_same_end_and_loses_no_task(runs
     }
     assert picked["whole"] == picked["parts"] != picked["plain"]
     assert whole["pool"]["seed"] == plain["pool"]["seed"] == 20, "resting tasks stay in the store"
+
+
+def test_a_task_rests_by_its_last_attempts_alone() -> None:
+    """However long a history is, only as many attempts are read as the bound names."""
+
+    class Counted(tuple[Attempt, ...]):
+        read = 0
+
+        def __getitem__(self, key: Any) -> Any:
+            found = super().__getitem__(key)
+            Counted.read += len(found) if isinstance(found, tuple) else 1
+            return found
+
+        def __iter__(self) -> Any:
+            raise AssertionError("all attempts were read")
+
+    known = History({"t0": Counted(Attempt(n, 1.0) for n in range(1, 2001))})
+    assert names(active_tasks(pool(5), known, 2001, RULE, 2)) == ["t1", "t2", "t3", "t4"]
+    assert 0 < Counted.read <= RULE.solved_after + RULE.impossible_after + 2

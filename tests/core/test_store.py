@@ -58,6 +58,8 @@ def test_domain_objects_survive_json() -> None:
 
 def test_groups_come_back_in_order_without_token_ids(store: Store) -> None:
     groups = [group(TASK, 1, 1.0, 0.0), group(TASK, 2, 0.0, None)]
+    done = [attrs.evolve(t, progress=0.5) for t in groups[1].trajectories[:1]]
+    groups[1] = attrs.evolve(groups[1], trajectories=(*done, *groups[1].trajectories[1:]))
     store.add_groups(groups[:1])
     store.add_groups(groups[1:])
     bare = [attrs.evolve(g, trajectories=tuple(attrs.evolve(t, tokens=None) for t in g.trajectories)) for g in groups]
@@ -77,6 +79,8 @@ def test_rolling_back_forgets_what_came_after(store: Store) -> None:
     store.add_pool(2, TaskPool((TASK, other), 1), [other])
     store.add_numbers(2, {"loss": 1.0}, {"update": 2.0})
     store.add_evaluation(2, "test", "greedy", 0.5, 10, 0)
+    store.add_evaluation(2, "test", "sampled", 0.0, 10, 0, progress=0.25)
+    assert store.rows("SELECT mode, progress FROM evaluations ORDER BY mode") == [("greedy", None), ("sampled", 0.25)]
     assert store.pool() == TaskPool((TASK, other), 1)
     store.roll_back(1)
     assert store.pool() == TaskPool((TASK,), 0)

@@ -18,6 +18,7 @@ from progress import reached
 SETTINGS = (
     "steps=4", "batch=4", "rollouts=4", "initial_tasks=12", "evolve_every=2", "tasks_per_evolution=3", "checkpoint_every=2",
     "evaluation.every=0", "evaluation.final_tasks=6", "evaluation.modes=[\"greedy\"]",
+    "validators.names=[\"execution\",\"frontier\"]", "validators.frontier.low=0", "validators.frontier.high=3",
 )  # fmt: skip
 CONFIG = Path(__file__).parents[2] / "docs" / "accelerate-fsdp2.yaml"
 EXACT = ("tasks", "pools", "groups", "signals", "candidates", "verdicts", "evaluations")
@@ -52,7 +53,8 @@ def accelerate(*how: str) -> list[str]:
 def read(folder: Path) -> dict[str, list[Any]]:
     with sqlite3.connect(folder / "run.sqlite") as db:
         found = {table: db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in EXACT}
-        found["messages"] = db.execute("SELECT trajectory ->> '$.messages', score FROM trajectories ORDER BY number").fetchall()
+        for table in ("trajectories", "attempts"):
+            found[f"{table}: messages"] = db.execute(f"SELECT trajectory ->> '$.messages', score FROM {table} ORDER BY number").fetchall()
     db.close()
     return found
 
@@ -86,7 +88,7 @@ def test_two_processes_do_what_one_does(launcher: str, alone: Path, tmp_path: Pa
     out, err = process.communicate(timeout=240)
     assert process.returncode == 0, err[-2000:]
     assert out.count("iteration 4/4") == 1 or out.count("iteration 4 of 4") == 1, "one process reports"
-    assert len(read(folder)["tasks"]) == 12 + 3
+    assert len(read(folder)["tasks"]) == 12 + 3 and read(folder)["attempts: messages"]
     assert_same(folder, alone)
 
 

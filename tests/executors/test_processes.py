@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from coevolve import CoevolveError, HasProvenance, InfrastructureFault, TooManyFaults, UserError, hookimpl
+from coevolve import CoevolveError, HasProgress, HasProvenance, InfrastructureFault, TooManyFaults, UserError, hookimpl
 from coevolve.core.cli.evaluate import run_eval
 from coevolve.core.workers.remote_environment import RemoteEnvironment
 from coevolve.testing import Stockroom, check_environment
@@ -83,6 +83,11 @@ def test_the_environment_keeps_its_contract_on_workers(mortals: Any) -> None:
         assert environment.provenance()["pid"] != os.getpid()
         with environment.open(environment.tasks("train")[0]) as episode:
             assert episode.metrics() == {"calls": 0.0}
+            assert isinstance(episode, HasProgress) and episode.progress() == 0.0
+            task = environment.tasks("train")[0]
+        with environment.open(task) as episode:
+            seen = [(episode.step(text), episode.progress())[1] for text in environment.script(task.solution)]
+            assert seen[-1] == 1.0 and seen == sorted(seen)
 
 
 def test_a_call_that_hangs_is_stopped_with_its_worker_and_is_an_infrastructure_fault(mortals: Any, markers: Any) -> None:

@@ -57,9 +57,9 @@ def test_every_default_component_is_found_by_its_name() -> None:
         "environment": ("appworld", "bfcl", "desk"),
         "signal": ("boundary", "forgetting", "rare"),
         "synthesizer": ("operators", "programmatic", "random", "teacher"),
-        "validator": ("blind_solve", "execution", "minimal", "request", "safety"),
+        "validator": ("blind_solve", "execution", "frontier", "minimal", "request", "safety"),
         "trainer": ("grpo",),
-        "sampler": ("learnability", "uniform"),
+        "sampler": ("learnability", "learning_progress", "mixed", "plr", "thompson", "uniform"),
         "policy": ("openai", "scripted", "transformers", "vllm"),
         "executor": ("processes", "ray"),
     }

@@ -43,7 +43,9 @@ def play(reporter: Any, folder: Path) -> None:
     """Call the hooks of one iteration with an evolution and a diagnosis."""
     reporter.coevolve_evaluated(iteration=0, results={"greedy": 0.5})
     groups = [make_group("a", (1.0, 0.0)), make_group("b", (1.0, 1.0)), make_group("c", (None, 0.0))]
-    reporter.coevolve_iteration_finished(iteration=1, groups=groups, metrics={"kl": 0.25}, seconds={"update": 3.0, "signals": 1.0})
+    reporter.coevolve_iteration_finished(
+        iteration=1, groups=groups, metrics={"kl": 0.25, "progress": 0.625}, seconds={"update": 3.0, "signals": 1.0}
+    )
     reporter.coevolve_signals_detected(iteration=1, signals=[Signal("boundary", "a", 1, 0.5), Signal("rare", "a", 1, 0.5)])
     reporter.coevolve_task_admitted(iteration=1, candidate=CandidateTask(make_task("new", query="Send [it].")))
     reporter.coevolve_task_rejected(iteration=1, candidate=CandidateTask(make_task("bad")), verdict=Verdict(False, "call_failed"))
@@ -60,7 +62,7 @@ def test_plain_lines_report_every_event(tmp_path: Path, capsys: pytest.CaptureFi
     for line in (
         "desk, iteration 0 of 4",
         "held-out success after 0 iterations: greedy 0.500",
-        "iteration 1/4: reward 0.500, mixed groups 0.33, kl 0.2500, 1 faults",
+        "iteration 1/4: reward 0.500, progress 0.625, mixed groups 0.33, kl 0.2500, 1 faults",
         "evolution after iteration 1: signals boundary 1, rare 1",
         "admitted new: Send [it].",
         "rejected bad: call_failed",

@@ -50,5 +50,36 @@ def test_one_signal_for_each_task_and_iteration() -> None:
     assert [(signal.iteration, signal.strength) for signal in found] == [(1, 1.0), (2, 1.0)]
 
 
-def test_boundary_keeps_the_contract_of_a_signal() -> None:
-    check_signal(Boundary(BoundaryOptions()))
+@pytest.mark.parametrize("of", ["success", "progress"])
+def test_boundary_keeps_the_contract_of_a_signal(of: str) -> None:
+    check_signal(Boundary(BoundaryOptions(of)))
+    with pytest.raises(ValueError):
+        BoundaryOptions("score")
+
+
+def by_progress(*groups: RolloutGroup) -> list[Signal]:
+    return Boundary(BoundaryOptions("progress")).detect(groups, History())
+
+
+@given(st.lists(st.tuples(scores, st.none() | st.sampled_from([0.0, 0.25, 0.5]) | st.floats(0, 0.99)), max_size=8))
+def test_boundary_on_progress_equals_the_formula(rows: list[tuple[float | None, float | None]]) -> None:
+    rows = [(s, 1.0 if s is not None and s >= 0.5 else g) for s, g in rows]
+    group = make_group("t", [s for s, _ in rows], progress=[g for _, g in rows])
+    known = [g for s, g in rows if s is not None and g is not None]
+    found = by_progress(group)
+    assert bool(found) == (len(set(known)) > 1)
+    if found:
+        mean = sum(known) / len(known)
+        assert found[0].strength == pytest.approx(4 * mean * (1 - mean))
+    if run(group) and len(known) == len(group.scores):
+        assert found, "a boundary of successes is one of progress"
+
+
+def test_progress_finds_a_boundary_where_nothing_was_solved() -> None:
+    group = make_group("t", (0.0, 0.0, None, 0.0), progress=(0.25, 0.75, 0.5, None))
+    assert run(group) == []
+    (signal,) = by_progress(group)
+    assert signal.strength == 1.0
+    assert signal.evidence == {"of": "progress", "progress": [0.25, 0.75], "successes": 0, "rollouts": 2}
+    assert by_progress(make_group("t", (0.0, 0.0), progress=(0.5, 0.5))) == [], "no rollout got further than another"
+    assert by_progress(make_group("t", (0.0, 1.0))) == [], "nobody knows the progress"

@@ -54,8 +54,24 @@ def test_attempts_before_these_groups_count() -> None:
     assert len(Forgetting(ForgettingOptions()).detect(now, old.with_groups(now))) == 1
 
 
-def test_forgetting_keeps_the_contract_of_a_signal_and_bounds_its_option() -> None:
-    check_signal(Forgetting(ForgettingOptions()))
+def test_progress_that_falls_is_forgotten_where_nothing_was_ever_solved() -> None:
+    means = [(0.75, 0.75), (None, None), (0.5, 0.0)]
+    groups = [make_group("t", (0.0, 0.0), iteration=i + 1, progress=known) for i, known in enumerate(means)]
+    history = History().with_groups(groups)
+    assert Forgetting(ForgettingOptions()).detect(groups, history) == []
+    (signal,) = Forgetting(ForgettingOptions(of="progress")).detect(groups, history)
+    assert signal.evidence == {"recent": [0.75], "now": 0.25, "scores": [0.0, 0.0], "window": 5, "of": "progress"}
+    assert (signal.iteration, signal.strength) == (3, 0.5)
+    assert Forgetting(ForgettingOptions(window=1, of="progress")).detect(groups, history) == [], (
+        "the last attempt does not know its progress"
+    )
+
+
+@pytest.mark.parametrize("of", ["success", "progress"])
+def test_forgetting_keeps_the_contract_of_a_signal_and_bounds_its_option(of: str) -> None:
+    check_signal(Forgetting(ForgettingOptions(of=of)))
+    with pytest.raises(ValueError):
+        ForgettingOptions(of="score")
     with pytest.raises(ValueError):
         ForgettingOptions(window=0)
-    assert [field.name for field in attrs.fields(ForgettingOptions)] == ["window"]
+    assert [field.name for field in attrs.fields(ForgettingOptions)] == ["window", "of"]

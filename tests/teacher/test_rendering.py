@@ -112,6 +112,21 @@ def test_a_boundary_has_success_failure_and_their_first_difference() -> None:
     assert parting(good.steps, bad.steps) == 2
 
 
+def test_a_boundary_of_progress_without_a_success_shows_the_attempts_that_did_most_and_least() -> None:
+    first, second, third = (
+        attrs.evolve(run(name, score=0.0, iteration=5, index=n), progress=p)
+        for n, (name, p) in enumerate([("near", 0.25), ("far", 0.75), ("none", 0.0)])
+    )
+    group = attrs.evolve(make_group("t", iteration=5), trajectories=(first, second, third))
+    signal = Signal("boundary", "t", 5, 1.0, {"of": "progress", "progress": [0.25, 0.75, 0.0], "successes": 0, "rollouts": 3})
+    shown = evidence(signal, [group], [], 2000)
+    furthest, least = shown.split("The attempt that did least:")
+    assert "0 of 3 attempts at iteration 5 succeeded." in furthest and "The attempt that got furthest, and failed:" in furthest
+    assert "1. far {}" in furthest and "1. none {}" in least and "1. near {}" not in shown and "succeeded:" not in shown
+    solved = attrs.evolve(group, trajectories=(attrs.evolve(second, score=1.0, progress=1.0), third))
+    assert "An attempt that succeeded:" in evidence(signal, [solved], [], 2000)
+
+
 @pytest.mark.parametrize(
     ("good", "bad", "said"),
     [

@@ -53,8 +53,8 @@ def test_the_teacher_words_the_same_solution_anew() -> None:
     made = reword(client, CANDIDATE, VERDICT, SHOP)
     assert made is not None and made.task.solution == TASK.solution
     assert made.task.query == "Which lamps are there?\n\nBuy two of\nthe floor lamp.", "an empty line would begin another turn"
-    assert (made.task.id, made.calls) == ("shop-task-repaired", ("4/abstract/1", "4/repair/shop-task"))
-    assert made.task.origin.detail["repaired"] == "shop-task: ambiguous" and made.task.origin.parents == ("seed",)
+    assert (made.task.id, made.calls) == ("shop-task-r1", ("4/abstract/1", "4/repair/shop-task"))
+    assert made.task.origin.detail["repaired"] == "shop-task" and made.task.origin.parents == ("seed",)
     ((key, iteration, purpose, text, schema),) = client.asked
     assert (key, iteration, purpose, client.closed) == ("4/repair/shop-task", 4, "repair", 1)
     assert "buy_item could as well take 'LX71'" in text and '"item_id": "LX72"' in text and "2 texts" in text

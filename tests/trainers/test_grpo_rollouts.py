@@ -94,6 +94,33 @@ def test_infrastructure_faults_leave_the_other_six_alone(grpo: Callable[..., Any
     assert loop.metrics[1]["reward"] == pytest.approx(good.mean().item(), rel=1e-5)
 
 
+@pytest.mark.parametrize("weight", [0.0, 0.5])
+def test_progress_is_part_of_the_reward_where_a_weight_says_so(grpo: Callable[..., Any], seen: list[Any], weight: float) -> None:
+    progress = [0.0, 0.25, 0.5, None]
+
+    def change(iteration: int, made: list[Trajectory]) -> list[Trajectory]:
+        return [attrs.evolve(t, score=0.0, progress=p) for t, p in zip(made, progress, strict=True)]
+
+    trainer, loop = grpo(batch=1, rollouts=4, progress_weight=weight)
+    loop.change = change
+    trainer.train(loop, None)
+    rewards = torch.tensor([weight * (p or 0.0) for p in progress])
+    expected = (rewards - rewards.mean()) / (rewards.std() + 1e-4)
+    assert sorted(seen[0]["advantages"].tolist()) == pytest.approx(sorted(expected.tolist()), abs=1e-4)
+    assert (loop.metrics[1]["zero_advantage_groups"] == 0.0) == (weight > 0.0)
+    assert all(t.score == 0.0 for t in loop.groups[1][0].trajectories), "the score stays what it is"
+
+
+def test_without_a_weight_progress_changes_nothing_bit_for_bit(grpo: Callable[..., Any], seen: list[Any]) -> None:
+    found = []
+    for known in (None, 0.3):
+        trainer, loop = grpo(batch=2, rollouts=4, steps=2)
+        loop.change = lambda iteration, made, known=known: [attrs.evolve(t, progress=known) for t in made]
+        trainer.train(loop, None)
+        found.append({name: weight.clone() for name, weight in trainer.policy().model.state_dict().items()})
+    assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])
+
+
 def test_nothing_to_train_on_names_the_cause(grpo: Callable[..., Any]) -> None:
     trainer, loop = grpo()
     loop.change = lambda iteration, made: [broken(t, None) for t in made]

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -56,9 +57,9 @@ def scored(*scores: float | None, **options: Any) -> Any:
     made = BlindSolve(BlindSolveOptions(attempts=len(scores), **{"needed": 1, **options}))
     asked: list[Any] = []
 
-    def attempts(task: Task, count: int, temperature: float) -> RolloutGroup:
-        asked.append((task, count, temperature))
-        return make_group(task, scores)
+    def attempts(tasks: Sequence[Task], count: int, temperature: float, first: int = 0) -> list[RolloutGroup]:
+        asked.append((*tasks, count, temperature))
+        return [make_group(task, scores) for task in tasks]
 
     made.bind_services(make_services(attempts=attempts))
     verdict = made.validate(CandidateTask(TASK), ROOM, POOL, ())
@@ -90,7 +91,7 @@ def test_options_that_contradict_each_other_are_refused() -> None:
 
 def test_the_policy_in_training_tries_as_it_is_now(registry: Registry, tmp_path: Any) -> None:
     parts = built(registry, tmp_path, "policy.strong=30", "policy.weak=-30")
-    (blind,), table = parts["validators"], parts["trainer"].policy().table
+    (blind,), table = parts["door"].validators, parts["trainer"].policy().table
     verdicts = {task.id: blind.validate(CandidateTask(task), ROOM, POOL, ()) for task in ROOM.tasks("train")}
     lost = [task for task in ROOM.tasks("train") if not verdicts[task.id].accepted]
     assert lost and len(lost) < len(verdicts)
@@ -101,14 +102,15 @@ def test_the_policy_in_training_tries_as_it_is_now(registry: Registry, tmp_path:
 
 def test_another_policy_by_name(registry: Registry, tmp_path: Any) -> None:
     """The policy "scripted" plays the solution, so it solves every task; a weak policy solves none."""
-    (blind,) = built(registry, tmp_path, "policy.weak=-30", "policy.strong=-30", "validators.blind_solve.policy=scripted")["validators"]
+    weak = ["policy.weak=-30", "policy.strong=-30"]
+    (blind,) = built(registry, tmp_path, *weak, "validators.blind_solve.policy=scripted")["door"].validators
     assert blind.validate(CandidateTask(TASK), ROOM, POOL, ()).detail == "4 of 4 attempts solved it"
     with pytest.raises(UserError, match="expected"):
         built(registry, tmp_path, "validators.blind_solve.policy=scripted", "validators.blind_solve.settings={source=3}")
     with pytest.raises(UserError, match=r"unknown policy 'scriptde' \(did you mean 'scripted'\?\)"):
         built(registry, tmp_path, "validators.blind_solve.policy=scriptde")
     weak = ["validators.blind_solve.policy=tabular", "validators.blind_solve.settings={weak=-30, strong=-30}"]
-    (blind,) = built(registry, tmp_path, *weak)["validators"]
+    (blind,) = built(registry, tmp_path, *weak)["door"].validators
     assert blind.validate(CandidateTask(TASK), ROOM, POOL, ()).reason == Reason.MISUNDERSTOOD
 
 
@@ -117,10 +119,10 @@ def test_attempts_are_fresh_and_repeat_for_one_seed(registry: Registry) -> None:
     runner, trainer = RolloutRunner(ROOM, RolloutLimits(20, 5.0, 1), Clock()), TabularTrainer(TabularTrainer.Options())
     try:
         attempts = PolicyAttempts(runner, trainer, config, TabularPolicy(TabularPolicy.Options(strong=0.0, weak=0.0)))
-        groups = [attempts(TASK, 8, 1.0) for _ in range(2)]
+        groups = [attempts([TASK], 8, 1.0)[0] for _ in range(2)]
         assert groups[0] == groups[1]
         assert len({repr(trajectory.messages) for trajectory in groups[0].trajectories}) > 1
-        assert len({repr(trajectory.messages) for trajectory in attempts(TASK, 8, 0.0).trajectories}) == 1
+        assert len({repr(trajectory.messages) for trajectory in attempts([TASK], 8, 0.0)[0].trajectories}) == 1
     finally:
         runner.close()
 
@@ -166,15 +168,15 @@ def test_the_teacher_reads_and_its_attempts_are_kept(registry: Registry, tmp_pat
         return RunServices(config, registry, runner, trainer, journal, chat, teacher).attempts("teacher", {})
 
     try:
-        first = attempts("scripted")(TASK, 2, 1.0)
-        assert [trajectory.success for trajectory in first.trajectories] == [True, True]
+        first = attempts("scripted")([TASK], 2, 1.0)
+        assert [trajectory.success for trajectory in first[0].trajectories] == [True, True]
         (call,) = journal.calls()
         assert (call.key, call.purpose) == (f"0/attempt/{TASK.id}", "attempt") and attempt_key(TASK) == call.key
         weak = attempts("tabular", weak=-30, strong=-30)
-        assert weak(TASK, 2, 1.0) == first and len(journal.calls()) == 1, "a resumed run recalls what it paid for"
-        assert not any(trajectory.success for trajectory in weak(TASK, 3, 1.0).trajectories), "other attempts are asked for anew"
+        assert weak([TASK], 2, 1.0) == first and len(journal.calls()) == 1, "a resumed run recalls what it paid for"
+        assert not any(trajectory.success for trajectory in weak([TASK], 3, 1.0)[0].trajectories), "other attempts are asked for anew"
         alone = attempts("")
-        alone(TASK, 2, 1.0)
+        alone([TASK], 2, 1.0)
         assert len(journal.calls()) == 2, "the policy in training is not a teacher's call"
     finally:
         runner.close()
@@ -189,7 +191,7 @@ def test_without_a_teacher_the_run_does_not_begin(registry: Registry, tmp_path: 
 
 
 def test_the_plan_counts_the_attempts() -> None:
-    plan: Any = SimpleNamespace(candidates=10)
+    plan: Any = SimpleNamespace(judged=10)
     assert BlindSolve(BlindSolveOptions()).estimate(plan) == ["attempts by a policy at candidates: at most 30"]
     (line,) = BlindSolve(BlindSolveOptions(policy="teacher")).estimate(plan)
     assert line.startswith("attempts by the teacher at candidates: at most 30")

@@ -140,7 +140,7 @@ def test_the_loop_admits_nothing_of_either_teacher(name: str, tmp_path: Path) ->
         open_journal(loop)
         loop.pool = TaskPool(tuple(loop.guard.environment.tasks("train")))
         store.add_pool(0, loop.pool, loop.pool.tasks)
-        assert [loop.evolve(iteration) for iteration in (10, 20)] == [0, 0]
+        assert [loop.evolve(iteration)["admitted"] for iteration in (10, 20)] == [0, 0]
         assert len(loop.pool) == len(loop.guard.environment.tasks("train"))
         refused = [reason for (reason,) in store.rows("SELECT reason FROM verdicts")]
     finally:

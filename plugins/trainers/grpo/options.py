@@ -23,6 +23,8 @@ class GrpoOptions:
     """Weight of the KL term; 0 needs no reference model (the paper gives no value; this is veRL's default)."""
     epsilon: float = field(default=0.2, validator=[gt(0.0), lt(inf)])
     """Clipping range of the importance ratio; acts only with `num_iterations` above 1."""
+    progress_weight: float = field(default=0.0, validator=[ge(0.0), lt(1.0)])
+    """w: the reward is (1 - w) * score + w * progress for rollouts that know their progress, and the score for others. 0: the score."""
     num_iterations: int = field(default=1, validator=ge(1))
     """Optimiser steps on each batch of rollouts (mu in the GRPO paper)."""
     micro_batch: int = field(default=0, validator=ge(0))

@@ -1,6 +1,7 @@
 """Tasks, trajectories, groups and feedback for tests, with only what the test cares about spelt out."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 from attrs import frozen
@@ -38,6 +39,7 @@ def make_trajectory(
     steps: Sequence[Step] = (),
     patterns: Sequence[str] = (),
     messages: Sequence[Message] = (),
+    progress: float | None = None,
 ) -> Trajectory:
     """One rollout; a score of None makes it an infrastructure fault."""
     broken = score is None
@@ -51,6 +53,7 @@ def make_trajectory(
         score=score,
         fault="the service is down" if broken else None,
         patterns=tuple(patterns),
+        progress=None if broken else progress,
     )
 
 
@@ -61,12 +64,13 @@ def make_group(
     iteration: int = 1,
     patterns: Sequence[str] = (),
     steps: Sequence[Step] = (),
+    progress: Sequence[float | None] = (),
 ) -> RolloutGroup:
-    """A rollout group with these scores; every rollout has the same `patterns` and `steps`."""
+    """A rollout group with these scores; every rollout has the same `patterns` and `steps`. `progress`: of each rollout, or of none."""
     of = make_task(task) if isinstance(task, str) else task
     rollouts = (
-        make_trajectory(of.id, score, iteration=iteration, index=index, steps=steps, patterns=patterns)
-        for index, score in enumerate(scores)
+        make_trajectory(of.id, score, iteration=iteration, index=index, steps=steps, patterns=patterns, progress=known)
+        for index, (score, known) in enumerate(zip(scores, chain(progress, repeat(None)), strict=False))
     )
     return RolloutGroup(of, iteration, tuple(rollouts))
 

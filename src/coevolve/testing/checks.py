@@ -176,12 +176,18 @@ def _check_nonsense(environment: Environment, task: Task, text: str) -> None:
 def check_signal(detector: SignalDetector) -> None:
     """Purity, JSON evidence, strength, names, and that infrastructure faults take no part; over groups of every kind."""
     assert detector.detect([], History()) == [], "without rollouts there is no signal"
-    broken = [make_group("broken", (None, None), iteration=i, patterns=("p",)) for i in (1, 2)]
+    broken = [make_group("broken", (None, None), iteration=i, patterns=("p",), progress=(0.5, 0.2)) for i in (1, 2)]
     assert detector.detect(broken, History().with_groups(broken)) == [], "rollouts that are infrastructure faults must give no signal"
     draw = random.Random(0)
     for _ in range(30):
         groups = [
-            make_group(f"t{draw.randrange(4)}", draw.choices((0.0, 0.4, 0.5, 1.0, None), k=4), iteration=i, patterns=(f"p{i % 5}",))
+            make_group(
+                f"t{draw.randrange(4)}",
+                scores := draw.choices((0.0, 0.4, 0.5, 1.0, None), k=4),
+                iteration=i,
+                patterns=(f"p{i % 5}",),
+                progress=[1.0 if (score or 0.0) >= SUCCESS else draw.choice((None, 0.0, 0.25, 0.75)) for score in scores],
+            )
             for i in range(1, 20)
         ]
         history = History().with_groups(groups)

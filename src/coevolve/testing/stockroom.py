@@ -11,6 +11,7 @@ import hashlib
 import json
 import random
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -108,6 +109,11 @@ class World:
         new.stock, new.done = dict(self.stock), list(self.done)
         return new
 
+    def changes(self, start: "World") -> Counter[str]:
+        """What was done since `start`: an amount of each item whose stock is another one, and the calls on record."""
+        stock = [json.dumps(item) for item in self.stock.items() if item not in start.stock.items()]
+        return Counter([*stock, *(json.dumps(call, sort_keys=True) for call in self.done)])
+
     def digest(self) -> str:
         text = json.dumps([self.items, self.people, self.stock, sorted(map(json.dumps, self.done))])
         return hashlib.sha256(text.encode()).hexdigest()
@@ -118,9 +124,10 @@ class StockroomEpisode:
 
     tools: Sequence[dict[str, Any]] | None = None
 
-    def __init__(self, task: Task, goal: str | None) -> None:
+    def __init__(self, task: Task, goal: World | None) -> None:
         self._goal = goal
-        self._world = World.fresh(task.payload["world"])
+        self._start = task.payload["world"]
+        self._world = World.fresh(self._start)
         self._calls = 0
         self._over = False
         self.messages: Sequence[Message] = (
@@ -154,7 +161,15 @@ class StockroomEpisode:
         return Observation(({"role": "tool", "content": content},), (step,), done=self._over, fault=fault)
 
     def score(self) -> float:
-        return float(self._goal is not None and self._world.digest() == self._goal)
+        return float(self._goal is not None and self._world.digest() == self._goal.digest())
+
+    def progress(self) -> float:
+        """Share of the goal's changes that were made; each other change stands in the divisor too."""
+        if self._goal is None:
+            return 0.0
+        start = World.fresh(self._start)
+        wanted, made = self._goal.changes(start), self._world.changes(start)
+        return (wanted & made).total() / max(1, (wanted | made).total())
 
     def snapshot(self) -> Any:
         return self._world.copy(), self._calls, self._over
@@ -314,7 +329,7 @@ class Stockroom:
         return tuple(made.values())
 
     def open(self, task: Task) -> StockroomEpisode:
-        goal = perform(task.payload["world"], task.solution)[1].digest() if task.solution else None
+        goal = perform(task.payload["world"], task.solution)[1] if task.solution else None
         return StockroomEpisode(task, goal)
 
     def describe(self) -> Description:
