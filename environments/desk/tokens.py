@@ -72,12 +72,12 @@ def encode_episode(
 ) -> tuple[list[int], list[int], list[range]]:
     """Token ids of a request and its calls with their observations, as the chat template gives them; the mask that is 1 where the
     assistant wrote; and each call's places, `<end>` included."""
-    user, assistant, end = (tokenizer.convert_tokens_to_ids(token) for token in ("<user>", "<assistant>", END))
 
     def encode(text: str) -> list[int]:
         return list(tokenizer.backend_tokenizer.encode(text, add_special_tokens=False).ids)
 
-    tokens, places = [user, *encode(query), end], []
+    user, assistant, end = encode(f"<user><assistant>{END}")
+    tokens, places = [user, *encode(query), end], list[range]()
     for call, seen in calls:
         written = [*encode(call), end]
         places.append(range(len(tokens) + 1, len(tokens) + 1 + len(written)))

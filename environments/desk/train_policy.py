@@ -88,7 +88,8 @@ def rows(tokenizer: "PreTrainedTokenizerFast", seed: int, clustering: str = CLUS
 
     Random plans with errors by chance, or those in `link_plans` with errors at regular intervals: few steps suffice to learn how often.
     """
-    rng, habits, due = random.Random(f"demonstrations {seed}"), weak_links(seed, clustering), {} if by_link else None
+    rng, habits = random.Random(f"demonstrations {seed}"), weak_links(seed, clustering)
+    due: dict[tuple[str, str], float] | None = {} if by_link else None
     for plan in link_plans(rng, habits) if by_link else random_plans(rng):
         query = word(plan, rng, (*FRAMES, *HELD_OUT_FRAMES))
         calls = demonstrate(plan, rng.getrandbits(31), habits, rng, due)
