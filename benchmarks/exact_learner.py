@@ -16,7 +16,6 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import Any, cast
 
 import attrs
@@ -39,11 +38,14 @@ from coevolve import (
     TaskPool,
     Trajectory,
     Validator,
+    Verdict,
 )
+from coevolve.core.optional import Repairs
+from coevolve.core.refusals import REPAIRABLE
 from coevolve.core.rollouts.resting_tasks import active_tasks
 from coevolve.core.settings.retirement import Retirement
 from coevolve.environments.desk import Desk, DeskOptions
-from coevolve.environments.desk.demonstrations import CLUSTERINGS, weak_links
+from coevolve.environments.desk.demonstrations import weak_links
 from coevolve.environments.desk.tools import LINKS, TOOLS
 from coevolve.environments.desk.values import FORMS
 from coevolve.plugins.samplers.uniform import Uniform, UniformOptions
@@ -208,10 +210,12 @@ class Arm:
     wanted: int = WANTED
     """Admitted tasks that end an evolution."""
     candidates: int = 8 * WANTED
-    """Candidates of an evolution at most."""
+    """Candidates of an evolution at most, repaired ones among them."""
     retirement: Retirement = field(factory=Retirement)
     refill: float = 0.0
     """Further batches of an iteration at most, in place of groups without variance."""
+    repairs: int = 0
+    """How many times a refused candidate goes back to its synthesizer."""
     scramble: str = ""
     """A control: "tags" moves each signal to a task drawn at random, "scores" permutes the scores among the attempted tasks."""
     broken: float = 0.0
@@ -233,8 +237,10 @@ class Ended:
     admitted: int
     weak_covered: int
     """Weak links in the pool at the end."""
-    broken: int = 0
+    broken: int
     """Admitted tasks that cannot be solved."""
+    repairs: int
+    """Candidates that were made of refused ones, beside `candidates`."""
 
 
 @frozen
@@ -265,6 +271,7 @@ class Run:
     recent: list[RolloutGroup] = field(factory=list)
     validators: list[Validator] = field(init=False)
     candidates: int = 0
+    repairs: int = 0
 
     def __attrs_post_init__(self) -> None:
         self.learner = Learner(self.world, self.draw("rollouts"), normalised=self.normalised)
@@ -294,8 +301,9 @@ class Run:
         links = {place for task in self.pool for place in self.learner.links(task)}
         new = [task for task in self.pool if task.id not in first]
         made, tried = (self.learner.rollouts, self.learner.attempts), (self.candidates, len(new))
+        broken = sum(task.id in self.learner.broken for task in new)
         success = self.learner.success(3.0), self.learner.success()
-        return Ended(*success, *made, *tried, len(links & self.world.weak), sum(task.id in self.learner.broken for task in new))
+        return Ended(*success, *made, *tried, len(links & self.world.weak), broken, self.repairs)
 
     def rollout(self, sampler: Sampler, iteration: int) -> list[RolloutGroup]:
         """A batch's groups; with refill those that are mixed come first."""
@@ -327,25 +335,40 @@ class Run:
             history = attrs.evolve(history, attempts={one: history.attempts[other] for one, other in zip(ids, others, strict=True)})
         feedback = Feedback(iteration, tuple(signals), tuple(recent), history, self.pool, wanted)
         admitted: list[Task] = []
-        for candidate in islice(
-            synthesizer.synthesize(feedback, self.world.desk, self.draw("synthesizer", iteration)), self.arm.candidates
-        ):
+        made_before = self.candidates + self.repairs
+        for candidate in synthesizer.synthesize(feedback, self.world.desk, self.draw("synthesizer", iteration)):
             self.candidates += 1
             if self.draw("broken", candidate.task.id).random() < self.arm.broken:
                 self.learner.broken.add(candidate.task.id)
-            if self.admissible(candidate, admitted):
-                admitted.append(candidate.task)
-                if len(admitted) == wanted:
-                    break
+            if (task := self.judged(candidate, admitted, synthesizer)) is not None:
+                admitted.append(task)
+            if len(admitted) == wanted or self.candidates + self.repairs - made_before >= self.arm.candidates:
+                break
         return admitted
 
-    def admissible(self, candidate: CandidateTask, admitted: Sequence[Task]) -> bool:
-        """Whether every validator accepts; the attempts of an admitted candidate are its task's first history."""
+    def judged(self, candidate: CandidateTask, admitted: Sequence[Task], synthesizer: Synthesizer) -> Task | None:
+        """The task as it is admitted, after as many repairs as the arm allows; None where it is refused."""
+        for number in range(self.arm.repairs + 1):
+            verdict = self.verdict(candidate, admitted)
+            if verdict.accepted:
+                return candidate.task
+            if number == self.arm.repairs or verdict.reason not in REPAIRABLE or not isinstance(synthesizer, Repairs):
+                return None
+            repaired = synthesizer.repair(candidate, verdict, self.world.desk, self.draw("repair", candidate.task.id))
+            if repaired is None:
+                return None
+            self.repairs += 1
+            candidate = repaired
+        return None
+
+    def verdict(self, candidate: CandidateTask, admitted: Sequence[Task]) -> Verdict:
+        """What the validators find; the attempts of an admitted candidate are its task's first history."""
         pool, tests = self.pool.with_tasks(admitted), self.world.desk.tasks("test")
+        found = Verdict(True, "accepted")
         for validator in self.validators:
-            verdict = validator.validate(candidate, self.world.desk, pool, tests)
-            if not verdict.accepted:
-                return False
-            if verdict.attempts is not None:
-                self.history = self.history.with_groups([verdict.attempts])
-        return True
+            found = validator.validate(candidate, self.world.desk, pool, tests)
+            if not found.accepted:
+                return found
+            if found.attempts is not None:
+                self.history = self.history.with_groups([found.attempts])
+        return found

@@ -7,16 +7,16 @@ TABLES below has the tables. Within a world all arms have the same policy, pool,
 """
 
 import argparse
-import math
-import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
 import attrs
 import numpy as np
 from exact_learner import PLACE, Arm, Ended, Learner, Run, World
+from intervals import paired
 
-from coevolve import Feedback, Signal
+from coevolve import Feedback, Sampler, Signal
 from coevolve.core.settings.retirement import Retirement
 from coevolve.environments.desk.demonstrations import CLUSTERINGS
 from coevolve.plugins.samplers.learnability import Learnability, LearnabilityOptions
@@ -24,15 +24,13 @@ from coevolve.plugins.samplers.learning_progress import LearningProgress, Learni
 from coevolve.plugins.samplers.mixed import Mixed, MixedOptions
 from coevolve.plugins.samplers.plr import Plr, PlrOptions
 from coevolve.plugins.samplers.thompson import Thompson, ThompsonOptions
+from coevolve.plugins.samplers.uniform import Uniform, UniformOptions
 from coevolve.plugins.validators.frontier import FrontierOptions
 from coevolve.synthesizers.catalog import Catalog
 from coevolve.synthesizers.link_weights import LinkWeights
 from coevolve.synthesizers.links import Link, SolvedTask
 from coevolve.synthesizers.programmatic import Programmatic, ProgrammaticOptions
 from coevolve.synthesizers.random import RandomExploration, RandomOptions
-
-AS_BEFORE = {"estimates": "levels", "estimate_power": 2.0, "count_power": 1.0, "rare": 0.0}
-"""The synthesizer before failures were estimated by random effects."""
 
 
 class Oracle(Programmatic):
@@ -63,59 +61,109 @@ def oracle(learner: Learner) -> Oracle:
     return made
 
 
-RANDOM = Arm(lambda learner: RandomExploration(RandomOptions()))
-COVER = programmatic(use_signals=False, count_power=1.0)
-BEFORE = programmatic(**AS_BEFORE)
-FRONTIER = FrontierOptions(attempts=4, low=0, high=2)
-
-
-def mixed() -> Mixed:
-    return Mixed(MixedOptions())
-
-
-NEW = attrs.evolve(programmatic(), sampler=mixed, frontier=FRONTIER)
-SIGNALS = ("forgetting", "boundary", "rare")
-
-def lp():
+def learning_progress() -> Sampler:
     return LearningProgress(LearningProgressOptions())
 
-class Blame(Programmatic):
-    def weights(self, feedback, signals, solved, catalog):
-        from coevolve.synthesizers.random_effects import ScoredTask, fit
-        from coevolve.synthesizers.link_weights import _scores
-        found = super().weights(feedback, signals, solved, catalog)
-        if not signals: return found
-        rows = _scores(feedback, solved)
-        for link, of in found.rates.links.items():
-            if of.total >= 4:
-                rows.append(ScoredTask((Link(link[0], (), link[1], link[2]),), 1 - of.failures / of.total))
-        found.effects = fit(rows, catalog)
-        return found
 
-def door(attempts: int, high: int, low=0, **more: object) -> Arm:
-    return attrs.evolve(programmatic(), sampler=lp, frontier=FrontierOptions(attempts=attempts, low=low, high=high), **more)
+SAMPLERS: dict[str, Callable[[], Sampler]] = {
+    "uniform": lambda: Uniform(UniformOptions()),
+    "learnability": lambda: Learnability(LearnabilityOptions()),
+    "learnability, decay .9": lambda: Learnability(LearnabilityOptions(decay=0.9)),
+    "plr": lambda: Plr(PlrOptions()),
+    "learning_progress": learning_progress,
+    "thompson": lambda: Thompson(ThompsonOptions()),
+    "mixed": lambda: Mixed(MixedOptions()),
+}
+RANDOM = Arm(lambda learner: RandomExploration(RandomOptions()))
+COVER = programmatic(use_signals=False, count_power=1.0)
+BEFORE = programmatic(estimates="levels", estimate_power=2.0, count_power=1.0, rare=0.0)
+"""Guided exploration as it was before failures were estimated by random effects."""
+NEW = attrs.evolve(programmatic(), sampler=learning_progress, frontier=FrontierOptions(attempts=2, low=0, high=1), repairs=1)
+"""The desk recipe's settings."""
+UNTRIED = attrs.evolve(NEW, frontier=None)
 
-def nodoor(**more): return attrs.evolve(programmatic(), sampler=lp, **more)
+
+def equal(arm: Arm, candidates: int) -> Arm:
+    """The arm with so many candidates in an evolution, repaired ones among them; all that pass are admitted."""
+    return attrs.evolve(arm, wanted=candidates, candidates=candidates)
+
+
+def erring(arm: Arm, frontier: tuple[int, int, int] | None, execution: bool = True) -> Arm:
+    """The arm with a teacher that errs in half of its candidates. `frontier`: attempts, low and high."""
+    tried = FrontierOptions(*frontier) if frontier else None
+    return attrs.evolve(arm, broken=0.5, frontier=tried, execution=execution, repairs=arm.repairs if tried else 0)
+
+
+def only(*signals: str, frontier: bool = True) -> Arm:
+    """The default with these signals alone; the boundary signal includes its reading at the door."""
+    return attrs.evolve(NEW if frontier else UNTRIED, signals=signals)
+
 
 TABLES: dict[str, dict[str, Arm]] = {
-    "dev": {
+    "arms": {
         "cover": COVER,
         "programmatic": BEFORE,
-        "random+lp": attrs.evolve(RANDOM, sampler=lp),
-        "d024": door(4,2),
-        "d012": door(2, 1),
-        "d124": door(4, 2, 1),
-        "d012 w24": door(2, 1, wanted=24),
-        "d012 rare0": attrs.evolve(door(2, 1), synthesizer=programmatic(rare=0.0).synthesizer),
-        "d012 rare3": attrs.evolve(door(2, 1), synthesizer=programmatic(rare=3.0).synthesizer),
-        "d012 blame": attrs.evolve(door(2, 1), synthesizer=lambda l: Blame(ProgrammaticOptions())),
-        "d012 mixed": attrs.evolve(door(2, 1), sampler=mixed),
-        "before c32": attrs.evolve(BEFORE, wanted=32, candidates=32),
-        "d012 c32": door(2, 1, wanted=32, candidates=32),
-        "nodoor c32": nodoor(wanted=32, candidates=32),
-        "before c64": attrs.evolve(BEFORE, wanted=64, candidates=64),
-        "d012 c64": door(2, 1, wanted=64, candidates=64),
-        "nodoor c64": nodoor(wanted=64, candidates=64),
+        "static": Arm(),
+        "random": RANDOM,
+        "random, mixed sampler": attrs.evolve(RANDOM, sampler=SAMPLERS["mixed"]),
+        "random, learning_progress sampler": attrs.evolve(RANDOM, sampler=learning_progress),
+        "programmatic, learning_progress sampler": attrs.evolve(BEFORE, sampler=learning_progress),
+        "default": NEW,
+        "default, uniform sampler": attrs.evolve(NEW, sampler=SAMPLERS["uniform"]),
+        "default without frontier": UNTRIED,
+        "default with the true rates (oracle)": attrs.evolve(NEW, synthesizer=oracle),
+    },
+    "candidates": {
+        "cover, 32": equal(COVER, 32),
+        "programmatic, 32": equal(BEFORE, 32),
+        "default, 32": equal(NEW, 32),
+        "default without frontier, 32": equal(UNTRIED, 32),
+        "programmatic, 64": equal(BEFORE, 64),
+        "default, 64": equal(NEW, 64),
+        "default without frontier, 64": equal(UNTRIED, 64),
+    },
+    "signals": {
+        "cover": COVER,
+        "default": NEW,
+        "tags on random tasks": attrs.evolve(NEW, scramble="tags"),
+        "scores permuted among tasks": attrs.evolve(NEW, scramble="scores"),
+        "scores permuted, without frontier and uniform sampler": attrs.evolve(programmatic(), scramble="scores"),
+        "without forgetting": only("boundary", "rare"),
+        "without boundary": only("forgetting", "rare", frontier=False),
+        "without rare": only("forgetting", "boundary"),
+        "forgetting alone": only("forgetting", frontier=False),
+        "boundary alone": only("boundary"),
+        "rare alone": only("rare", frontier=False),
+        "no signal": only(frontier=False),
+        "programmatic, real tags": BEFORE,
+        "programmatic, tags on random tasks": attrs.evolve(BEFORE, scramble="tags"),
+    },
+    "samplers": {
+        **{f"random pool, {name}": attrs.evolve(RANDOM, sampler=make) for name, make in SAMPLERS.items()},
+        "random pool, uniform, refill 1": attrs.evolve(RANDOM, refill=1.0),
+        **{f"default, {name}": attrs.evolve(NEW, sampler=make) for name, make in SAMPLERS.items()},
+        "default, uniform, refill 1": attrs.evolve(NEW, sampler=SAMPLERS["uniform"], refill=1.0),
+    },
+    "erring": {
+        "programmatic, no door": erring(BEFORE, None, execution=False),
+        "programmatic, execution": erring(BEFORE, None),
+        "programmatic, solve check: 1 to 8 of 8": erring(BEFORE, (8, 1, 8)),
+        "programmatic, frontier: 1 to 5 of 8": erring(BEFORE, (8, 1, 5)),
+        "default, no door": erring(UNTRIED, None, execution=False),
+        "default, solve check: 1 to 8 of 8": erring(NEW, (8, 1, 8)),
+        "default, frontier: 1 to 5 of 8": erring(NEW, (8, 1, 5)),
+        "default, frontier: 1 to 2 of 4": erring(NEW, (4, 1, 2)),
+        "default, frontier: 0 to 1 of 2": erring(NEW, (2, 0, 1)),
+    },
+    "resting": {
+        "default, uniform sampler": attrs.evolve(NEW, sampler=SAMPLERS["uniform"]),
+        "default": NEW,
+        "uniform, rest after 1 solved": attrs.evolve(NEW, sampler=SAMPLERS["uniform"], retirement=Retirement(solved_after=1)),
+        "uniform, rest after 2 solved": attrs.evolve(NEW, sampler=SAMPLERS["uniform"], retirement=Retirement(solved_after=2)),
+        "default, rest after 2 solved": attrs.evolve(NEW, retirement=Retirement(solved_after=2)),
+        "default, 8 tasks an evolution": attrs.evolve(NEW, wanted=8),
+        "default, 24 tasks an evolution": attrs.evolve(NEW, wanted=24),
+        "default, 32 tasks an evolution": attrs.evolve(NEW, wanted=32),
     },
 }
 
@@ -126,21 +174,10 @@ def seeds(text: str) -> list[int]:
     return [seed for part in parts for seed in range(int(part[0]), int(part[-1]) + 1)]
 
 
-def carry_out(job: tuple[str, str, str, int]) -> Ended:
+def carry_out(job: tuple[str, str, str, int], normalised: bool = True) -> Ended:
     """One run: table, arm, clustering and seed."""
     table, arm, clustering, seed = job
-    return Run(World.draw(seed, clustering), TABLES[table][arm], normalised=os.environ.get("LINEAR") is None)()
-
-
-T95 = {2: 4.303, 3: 3.182, 5: 2.571, 7: 2.365, 11: 2.201, 15: 2.131, 23: 2.069, 31: 2.040, 47: 2.012, 63: 1.998}
-"""Student's t for 95 %, by degrees of freedom."""
-
-
-def difference(ours: np.ndarray, theirs: np.ndarray) -> str:
-    """The mean paired difference with its 95 % interval, and in how many worlds it is positive."""
-    gaps = ours - theirs
-    reach = T95.get(len(gaps) - 1, 2.0) * gaps.std(ddof=1) / math.sqrt(len(gaps))
-    return f"{gaps.mean():+.3f} [{gaps.mean() - reach:+.3f}, {gaps.mean() + reach:+.3f}] {int((gaps > 0).sum())}/{len(gaps)}"
+    return Run(World.draw(seed, clustering), TABLES[table][arm], normalised=normalised)()
 
 
 def main() -> None:
@@ -149,26 +186,29 @@ def main() -> None:
     parser.add_argument("table", choices=list(TABLES))
     parser.add_argument("--seeds", type=seeds, default=seeds("101-116"), help="such as 1,2,101-116")
     parser.add_argument("--clusterings", nargs="+", choices=CLUSTERINGS, default=list(CLUSTERINGS))
+    parser.add_argument("--plain", action="store_true", help="updates that grow with the number of mixed groups")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     given = parser.parse_args()
     arms = TABLES[given.table]
     jobs = [(given.table, arm, clustering, seed) for clustering in given.clusterings for seed in given.seeds for arm in arms]
     with ProcessPoolExecutor(given.jobs) as pool:
-        found = dict(zip(jobs, pool.map(carry_out, jobs, chunksize=len(arms)), strict=True))  # a world is drawn once in a process
+        # A chunk is a world with all arms: each process draws the world once.
+        ended = pool.map(partial(carry_out, normalised=not given.plain), jobs, chunksize=len(arms))
+        found = dict(zip(jobs, ended, strict=True))
     base = list(arms)[:2]
     heads = "".join(f" minus {name} |" for name in base)
     for clustering in given.clusterings:
         print(f"\nclustered by {clustering}, seeds {given.seeds[0]} to {given.seeds[-1]}\n")
-        print(
-            f"| arm | greedy | sampled |{heads} rollouts | attempts | candidates | admitted | weak links | broken |\n|{'---|' * (9 + len(base))}"
-        )
+        print(f"| arm | greedy | sampled |{heads} rollouts | attempts | candidates | admitted | weak links | broken | repairs |")
+        print(f"|{'---|' * (10 + len(base))}")
         for arm in arms:
-            ended = np.array([attrs.astuple(found[given.table, arm, clustering, seed]) for seed in given.seeds])
-            line = f"| {arm} | {ended[:, 0].mean():.3f} | {ended[:, 1].mean():.3f} |"
+            own = [found[given.table, arm, clustering, seed] for seed in given.seeds]
+            means = np.array([attrs.astuple(one) for one in own]).mean(0)
+            line = f"| {arm} | {means[0]:.3f} | {means[1]:.3f} |"
             for other in base:
-                theirs = np.array([found[given.table, other, clustering, seed].greedy for seed in given.seeds])
-                line += "  |" if other == arm else f" {difference(ended[:, 0], theirs)} |"
-            print(line + "".join(f" {value:.0f} |" for value in ended[:, 2:].mean(0)))
+                theirs = [found[given.table, other, clustering, seed].greedy for seed in given.seeds]
+                line += "  |" if other == arm else f" {paired([one.greedy for one in own], theirs)} |"
+            print(line + "".join(f" {value:.0f} |" for value in means[2:]))
 
 
 if __name__ == "__main__":
