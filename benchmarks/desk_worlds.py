@@ -8,7 +8,7 @@ missing, or `shipped`, the policy in the package. A pool of 64 tasks is drawn fr
 tried before and after.
 
 An **arm** is a list of settings of `coevolve run` (ARMS). All arms should make the same number of rollouts, where an attempt of the policy
-at a candidate is a rollout, too: `--steps new=54` gives an arm with attempts fewer iterations, and the table prints what was made.
+at a candidate is a rollout, too: `--steps default=57` gives an arm with attempts fewer iterations, and the table prints what was made.
 
 Runs that are finished are kept, those that were killed are resumed. `--report` only prints. A run's CPU seconds leave out processes that
 were killed.
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from intervals import paired
+from intervals import interval
 
 PLAIN = ["sampler.name=uniform", 'validators.names=["execution"]']
 RANDOM = [*PLAIN, "synthesizer.name=random"]
@@ -154,13 +154,16 @@ def print_tables(found: Mapping[tuple[World, str], Mapping[str, float]], arms: S
             scores = " | ".join(f"{mean[f'{mode} before']:.3f} -> {mean[f'{mode} after']:.3f}" for mode in MODES)
             counts = " | ".join(f"{mean[name]:.0f}" for name in ("rollouts", "attempts", "candidates", "pool", "cpu"))
             print(f"| {arm} | {len(own)} | {scores} | {counts} |")
-    print("\n| difference | | mean [95 % interval], better in |\n|---|---|---|")
+    print("\n| difference | | over worlds: mean [95 % interval], better in | over base policies |\n|---|---|---|---|")
     for base in against:
         for arm in arms:
             worlds = [world for world, other in found if other == arm and (world, base) in found and arm != base]
             for mode in MODES if worlds else ():
-                ours, theirs = ([found[world, name][f"{mode} after"] for world in worlds] for name in (arm, base))
-                print(f"| {arm} - {base} | {mode} | {paired(ours, theirs)} |")
+                gaps = {world: found[world, arm][f"{mode} after"] - found[world, base][f"{mode} after"] for world in worlds}
+                # Worlds with one base policy are not independent, so the mean over each base is a second, more careful unit.
+                bases = {world.base for world in worlds}
+                means = [statistics.mean(gap for world, gap in gaps.items() if world.base == name) for name in sorted(bases)]
+                print(f"| {arm} - {base} | {mode} | {interval(list(gaps.values()))} | {interval(means)} |")
 
 
 def each(jobs: int, calls: Sequence[Callable[[], None]]) -> None:
@@ -191,7 +194,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--worlds", type=World.of, nargs="+", required=True, metavar="BASE[:ENVIRONMENT[:RUN]]")
     parser.add_argument("--arms", nargs="*", default=[], choices=list(ARMS), help="none: only the base policies are made")
-    parser.add_argument("--against", nargs="+", default=["static"], choices=list(ARMS), help="arms that the others are compared with")
+    parser.add_argument("--against", nargs="+", default=[], choices=list(ARMS), help="arms that the others are compared with")
     parser.add_argument("--steps", type=arm_steps, nargs="+", default=[], metavar="ARM=N", help="iterations of arms that differ from 60")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time, one thread each")
     parser.add_argument("--bases", type=Path, default=Path("runs/bases"))
@@ -204,6 +207,8 @@ def main() -> None:
     if not given.report:
         each(given.jobs, [partial(make_base, base, given.bases) for base in dict.fromkeys(world.base for world in given.worlds)])
         each(given.jobs, [partial(run, world, arm, given) for world in given.worlds for arm in given.arms])
+    if unknown := [arm for arm in given.against if given.arms and arm not in given.arms]:
+        parser.error(f"--against {unknown[0]} is not among --arms")
     found = {(world, arm): one for world in given.worlds for arm in given.arms if (one := result(world, arm, given)) is not None}
     if found:
         print_tables(found, given.arms, given.against)

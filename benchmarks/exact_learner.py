@@ -42,6 +42,7 @@ from coevolve import (
 )
 from coevolve.core.optional import Repairs
 from coevolve.core.refusals import REPAIRABLE
+from coevolve.core.rollouts.refill import missing, trained, untouched
 from coevolve.core.rollouts.resting_tasks import active_tasks
 from coevolve.core.settings.retirement import Retirement
 from coevolve.environments.desk import Desk, DeskOptions
@@ -113,7 +114,8 @@ class Learner:
     """The policy, its rollouts and its update."""
 
     world: World
-    rng: random.Random
+    seed: str
+    """Of the rollouts' draws."""
     survey: Survey = field(factory=Survey)
     theta: Array = field(init=False)
     catalog: Any = field(init=False)
@@ -150,13 +152,14 @@ class Learner:
         self.rollouts += count
         self.attempts += count * door
         probability = self.probability()
-        return RolloutGroup(task, iteration, tuple(self._rollout(task, n, iteration, probability) for n in range(count)))
+        return RolloutGroup(task, iteration, tuple(self._rollout(task, n, iteration, probability, door) for n in range(count)))
 
-    def _rollout(self, task: Task, index: int, iteration: int, probability: Array) -> Trajectory:
+    def _rollout(self, task: Task, index: int, iteration: int, probability: Array, door: bool) -> Trajectory:
+        rng = random.Random(f"{self.seed} {task.id} {iteration} {index} {door}")  # the same draws in every arm, wherever a task is the same
         one, steps, score = self.solved(task), list(self.solved(task).steps), 1.0
         for use in one.link_uses:
             place = PLACE.get((use.link.producer, use.link.consumer))
-            if place is not None and self.rng.random() >= probability[place]:
+            if place is not None and rng.random() >= probability[place]:
                 steps, score = [*steps[: use.source], *_mistake(steps[use.source], steps[use.target])], 0.0
                 break
         if task.id in self.broken:
@@ -212,12 +215,13 @@ class Arm:
     candidates: int = 8 * WANTED
     """Candidates of an evolution at most, repaired ones among them."""
     retirement: Retirement = field(factory=Retirement)
-    refill: float = 0.0
-    """Further batches of an iteration at most, in place of groups without variance."""
+    refill: int = 0
+    """Further waves of an iteration at most, in place of groups without variance."""
     repairs: int = 0
     """How many times a refused candidate goes back to its synthesizer."""
     scramble: str = ""
-    """A control: "tags" moves each signal to a task drawn at random, "scores" permutes the scores among the attempted tasks."""
+    """A control: "tags" moves the signals of each tagged task to a task drawn at random, "scores" permutes the scores among the
+    attempted tasks."""
     broken: float = 0.0
     """Share of candidates that cannot be solved, as a teacher that errs makes them."""
     execution: bool = True
@@ -262,7 +266,6 @@ class Run:
 
     world: World
     arm: Arm
-    seed: int = 0
     normalised: bool = True
     budget: int = ITERATIONS * BATCH * ROLLOUTS
     learner: Learner = field(init=False)
@@ -274,7 +277,7 @@ class Run:
     repairs: int = 0
 
     def __attrs_post_init__(self) -> None:
-        self.learner = Learner(self.world, self.draw("rollouts"), normalised=self.normalised)
+        self.learner = Learner(self.world, f"rollouts {self.world.seed}", normalised=self.normalised)
         self.pool = TaskPool(tuple(self.draw("pool").sample(self.world.desk.tasks("train"), INITIAL)))
         self.validators = [Execution(ExecutionOptions())] if self.arm.execution else []
         if self.arm.frontier is not None:
@@ -284,17 +287,21 @@ class Run:
 
     def draw(self, *purpose: object) -> random.Random:
         """The generator for one purpose."""
-        return random.Random(" ".join(map(str, ("run", *purpose, self.world.seed, self.seed))))
+        return random.Random(" ".join(map(str, ("run", *purpose, self.world.seed))))
 
     def __call__(self) -> Ended:
         first = {task.id for task in self.pool}
         synthesizer, sampler, iteration = self.arm.synthesizer(self.learner), self.arm.sampler(), 0
         detectors = [SIGNALS[name]() for name in self.arm.signals]
+        evolutions = 0
         while self.learner.rollouts < self.budget:
             iteration += 1
             self.learner.update(self.rollout(sampler, iteration))
-            if synthesizer is None or iteration % EVERY or iteration > ITERATIONS - EVERY:
+            made = self.learner.rollouts - self.learner.attempts
+            # With refill an iteration has more rollouts; evolutions go by rollouts of training, so that every arm has as many.
+            if synthesizer is None or made < (evolutions + 1) * EVERY * BATCH * ROLLOUTS or evolutions >= ITERATIONS // EVERY - 1:
                 continue
+            evolutions += 1
             signals = [signal for detector in detectors for signal in detector.detect(self.recent, self.history)]
             admitted = self.explore(synthesizer, iteration, signals)
             self.pool, self.recent = self.pool.with_tasks(admitted), []
@@ -306,21 +313,18 @@ class Run:
         return Ended(*success, *made, *tried, len(links & self.world.weak), broken, self.repairs)
 
     def rollout(self, sampler: Sampler, iteration: int) -> list[RolloutGroup]:
-        """A batch's groups; with refill those that are mixed come first."""
+        """The groups that the update trains on; as core/loop.py rolls them out."""
+        awake = active_tasks(self.pool, self.history, iteration, self.arm.retirement, BATCH)
         groups: list[RolloutGroup] = []
-        for part in range(1 + math.ceil(self.arm.refill)):
-            done = {group.task.id for group in groups}
-            mixed = sum(0 < (group.mean or 0) < 1 for group in groups)
-            room = BATCH if part == 0 else min(BATCH - mixed, round(BATCH * (1 + self.arm.refill)) - len(groups))
-            if room <= 0:
+        for wave in range(1 + self.arm.refill):
+            left = untouched(awake, groups)
+            if not (wanted := min(missing(groups, BATCH), len(left))):
                 break
-            awake = active_tasks(self.pool, self.history, iteration, self.arm.retirement, BATCH)
-            left = TaskPool(tuple(task for task in awake if task.id not in done)) if part else awake
-            tasks = sampler.pick(left, self.history, min(room, len(left)), self.draw("sampler", iteration, part)) if len(left) else []
+            tasks = sampler.pick(left, self.history, wanted, self.draw("sampler", iteration, wave))
             groups += [self.learner.group(task, ROLLOUTS, iteration) for task in tasks]
         self.history = self.history.with_groups(groups)
         self.recent += groups
-        return sorted(groups, key=lambda group: not 0 < (group.mean or 0) < 1)[:BATCH]
+        return trained(groups, BATCH)
 
     def explore(self, synthesizer: Synthesizer, iteration: int, signals: Sequence[Signal]) -> list[Task]:
         """Candidates through the door, until enough are admitted."""
@@ -328,7 +332,9 @@ class Run:
         history, recent = self.history, self.recent
         if self.arm.scramble == "tags":
             tasks = sorted({group.task.id for group in recent})
-            signals = [attrs.evolve(signal, task_id=rng.choice(tasks)) for signal in signals]
+            tagged = sorted({signal.task_id for signal in signals})
+            moved = dict(zip(tagged, rng.sample(tasks, len(tagged)), strict=True))
+            signals = [attrs.evolve(signal, task_id=moved[signal.task_id]) for signal in signals]
         elif self.arm.scramble == "scores":
             ids = list(history.attempts)
             others = rng.sample(ids, len(ids))
@@ -338,8 +344,6 @@ class Run:
         made_before = self.candidates + self.repairs
         for candidate in synthesizer.synthesize(feedback, self.world.desk, self.draw("synthesizer", iteration)):
             self.candidates += 1
-            if self.draw("broken", candidate.task.id).random() < self.arm.broken:
-                self.learner.broken.add(candidate.task.id)
             if (task := self.judged(candidate, admitted, synthesizer)) is not None:
                 admitted.append(task)
             if len(admitted) == wanted or self.candidates + self.repairs - made_before >= self.arm.candidates:
@@ -349,6 +353,8 @@ class Run:
     def judged(self, candidate: CandidateTask, admitted: Sequence[Task], synthesizer: Synthesizer) -> Task | None:
         """The task as it is admitted, after as many repairs as the arm allows; None where it is refused."""
         for number in range(self.arm.repairs + 1):
+            if self.draw("broken", candidate.task.id).random() < self.arm.broken:
+                self.learner.broken.add(candidate.task.id)
             verdict = self.verdict(candidate, admitted)
             if verdict.accepted:
                 return candidate.task
@@ -362,13 +368,11 @@ class Run:
         return None
 
     def verdict(self, candidate: CandidateTask, admitted: Sequence[Task]) -> Verdict:
-        """What the validators find; the attempts of an admitted candidate are its task's first history."""
+        """What the validators find, up to the first that refuses."""
         pool, tests = self.pool.with_tasks(admitted), self.world.desk.tasks("test")
         found = Verdict(True, "accepted")
         for validator in self.validators:
             found = validator.validate(candidate, self.world.desk, pool, tests)
             if not found.accepted:
                 return found
-            if found.attempts is not None:
-                self.history = self.history.with_groups([found.attempts])
         return found

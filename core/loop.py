@@ -239,9 +239,9 @@ class Loop:
                 continue
             candidate = attrs.evolve(candidate, task=verdict.task or candidate.task)
             admitted.append(candidate.task)
-            if verdict.attempts:  # the task begins its history with them
+            if verdict.attempts:
                 group = attrs.evolve(verdict.attempts, task=candidate.task, iteration=iteration)
-                self.history = self.history.with_groups([group])
+                self.history = self.history.with_door(group)
             self.registry.notify("coevolve_task_admitted", iteration=iteration, candidate=candidate)
         return refused
 

@@ -313,6 +313,9 @@ class History:
 
     attempts: Mapping[str, tuple[Attempt, ...]] = field(factory=dict)
     patterns: Mapping[str, int] = field(factory=dict)
+    door: Mapping[str, Attempt] = field(factory=dict)
+    """The attempts at the door, of tasks that were candidates. They stand apart from `attempts`: they are fewer than K, and the door
+    admitted the task because of them, so they would bias what is read off the history."""
 
     @property
     def observations(self) -> int:
@@ -335,7 +338,14 @@ class History:
                 if trajectory.score is not None:
                     for pattern in set(trajectory.patterns):
                         patterns[pattern] = patterns.get(pattern, 0) + 1
-        return History(attempts, patterns)
+        return History(attempts, patterns, self.door)
+
+    def with_door(self, group: RolloutGroup) -> "History":
+        """The history after a candidate was admitted because of the attempts in `group`; this one where none of them has a score."""
+        if group.mean is None:
+            return self
+        now = Attempt(group.iteration, group.mean, len(group.scores), group.progress)
+        return History(self.attempts, self.patterns, {**self.door, group.task.id: now})
 
 
 @frozen

@@ -124,8 +124,8 @@ class LinkRepair:
     def _drawn(self, links: Sequence[Link], count: int) -> list[Link]:
         """Some of the links without replacement, heavy ones first by chance (Efraimidis and Spirakis, 2006)."""
         rng, weights = self.refused.rng, self.refused.known.weights
-        keyed = [(rng.random() ** (1 / max(weights(link), 1e-9)), number, link) for number, link in enumerate(links)]
-        return [link for _, _, link in sorted(keyed, key=lambda one: (-one[0], one[1]))[:count]]
+        keyed = [(rng.expovariate(max(weights(link), 1e-9)), number, link) for number, link in enumerate(links)]
+        return [link for _, _, link in sorted(keyed, key=lambda one: one[:2])[:count]]
 
     def _follow(self, exploration: Exploration, link: Link) -> bool:
         """Carry the link out, from the last call's result where it is that link's producer. False when a call fails; all is undone then."""

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
-from heapq import merge
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -307,8 +306,11 @@ class Store:
             yield RolloutGroup(tasks[task], iteration, self._rollouts(rows))
 
     def history(self) -> History:
-        """The history of all stored groups, in which the attempts at the door are the first of an admitted task."""
-        return History().with_groups(merge(self.groups(), self._admitted_attempts(), key=lambda group: group.iteration))
+        """The history of all stored groups, and of the attempts at the door of admitted tasks."""
+        history = History().with_groups(self.groups())
+        for group in self._admitted_attempts():
+            history = history.with_door(group)
+        return history
 
     def seconds(self, iteration: int) -> dict[str, float]:
         """Seconds by part up to the end of `iteration`, as `add_numbers` stored them."""

@@ -116,7 +116,7 @@ def _messages(
 
 def _detail(verdict: Verdict) -> str:
     """What the verdict says; where it rests on attempts, how many of them solved the task."""
-    if verdict.attempts is None:
+    if verdict.attempts is None or "progress" in verdict.detail:
         return verdict.detail
     rollouts = [one for one in verdict.attempts.trajectories if one.score is not None]
     return f"the agent solved it {sum(one.success for one in rollouts)} of {len(rollouts)} times"
