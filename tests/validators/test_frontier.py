@@ -234,12 +234,13 @@ def test_attempts_are_stored_counted_and_shown(tmp_path: Path) -> None:
         assert {group.task.id for group in store.groups()} <= set(admitted), "attempts are no training rollouts"
         assert sum(len(group.trajectories) for group in store.groups()) == summary["rollouts"]
         history = store.history()
-        assert all(history.attempts[task_id][0].rollouts == counts[task_id] for task_id in admitted)
+        assert {task_id: tried.rollouts for task_id, tried in history.door.items()} == {task_id: counts[task_id] for task_id in admitted}
         assert not set(refused) & set(history.attempts)
+        assert all(attempt.rollouts == 4 for tries in history.attempts.values() for attempt in tries), "attempts at the door stand apart"
         assert all(trajectory.tokens is None for trajectory in store.attempts(refused[0]))
         of_first = {task.id: task.origin.iteration for task in store.pool()}
-        assert all(tries[0].iteration == of_first[task_id] for task_id, tries in history.attempts.items())
-    assert set(recorder.seen[0].attempts) == {task_id for task_id, iteration in of_first.items() if iteration == 0}
+        assert all(tried.iteration == of_first[task_id] for task_id, tried in history.door.items())
+    assert set(recorder.seen[0].door) == {task_id for task_id, iteration in of_first.items() if iteration == 0}
     assert summary["seconds"]["validation"] > 0
     for task_id, accepted, reason in rows:
         story = "\n".join(why(folder, task_id))
