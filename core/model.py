@@ -7,6 +7,7 @@ Everything here is frozen: a change makes a new object, so what was stored is wh
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from math import fsum
 from typing import Any
 
 from attrs import field, frozen
@@ -192,8 +193,13 @@ class RolloutGroup:
     @property
     def progress(self) -> float | None:
         """The mean progress over the scored rollouts that know theirs; None where none does."""
-        known = [t.progress for t in self.trajectories if t.score is not None and t.progress is not None]
-        return sum(known) / len(known) if known else None
+        return known_progress(self.trajectories)
+
+
+def known_progress(trajectories: Iterable[Trajectory]) -> float | None:
+    """The mean progress of those trajectories that have a score and know it; None where none does."""
+    known = [t.progress for t in trajectories if t.score is not None and t.progress is not None]
+    return fsum(known) / len(known) if known else None
 
 
 @frozen
@@ -297,7 +303,7 @@ class TeacherCall:
 
 @frozen
 class Attempt:
-    """A task's score at one iteration: the mean over its K rollouts."""
+    """A task's score at one time: the mean over its K rollouts in an iteration, or over its attempts at the door (`History.door`)."""
 
     iteration: int
     score: float
@@ -340,12 +346,13 @@ class History:
                         patterns[pattern] = patterns.get(pattern, 0) + 1
         return History(attempts, patterns, self.door)
 
-    def with_door(self, group: RolloutGroup) -> "History":
-        """The history after a candidate was admitted because of the attempts in `group`; this one where none of them has a score."""
-        if group.mean is None:
-            return self
-        now = Attempt(group.iteration, group.mean, len(group.scores), group.progress)
-        return History(self.attempts, self.patterns, {**self.door, group.task.id: now})
+    def with_door(self, groups: Iterable[RolloutGroup]) -> "History":
+        """The history after candidates were admitted because of the attempts in `groups`, of which those without any score do not enter."""
+        door = dict(self.door)
+        for group in groups:
+            if group.mean is not None:
+                door[group.task.id] = Attempt(group.iteration, group.mean, len(group.scores), group.progress)
+        return History(self.attempts, self.patterns, door)
 
 
 @frozen

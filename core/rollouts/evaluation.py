@@ -10,12 +10,11 @@ from typing import Any
 
 from ..contracts import Environment, Policy
 from ..errors import CoevolveError, InfrastructureFault, UserError, boundary
-from ..model import Outcome, RolloutGroup, Sampling, Task, Trajectory
+from ..model import Outcome, RolloutGroup, Sampling, Task, Trajectory, known_progress
 from ..optional import HasAggregates, HasProvenance, HasUsage
 from ..randomness import derive, generator
 from ..settings.config import Config
 from .evaluation_report import Estimate, EvaluationReport
-from .progress import known_progress
 from .runner import RolloutRunner
 
 ROWS = 256

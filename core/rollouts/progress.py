@@ -4,11 +4,12 @@ A success (score >= SUCCESS) has progress 1, an infrastructure fault has none. T
 
 1. What its episode says (`HasProgress`), at most `MOST`.
 2. m / (n + 1), where the task's solution has n calls and the rollout did m of them. The 1 stands for the right end, which it missed.
-3. None: the task has no known solution.
+3. None: the task has no known solution, or the environment raised or passed a deadline when it was asked for its progress.
 
 For 2 the solution is executed once a task, in an episode of its own, and remembered as far as it is needed here: one episode beside the K
-rollouts of every iteration (0.2 s beside 58 s of rollouts for 400 tasks of the desk, benchmarks/progress_of_failures.py). Where the episode
-raises or passes the deadline of one call, or a call of the solution fails or is not understood, the calls alone are compared, in order.
+rollouts of every iteration (0.2 s beside 58 s of rollouts for 400 tasks of the desk, benchmarks/progress_of_failures.py). Where a call of
+the solution fails or its text is not understood, the calls alone are compared, in order; every execution of the task ends so. Where the
+episode raises or passes the deadline of one call, nothing is remembered, and the next failure of the task executes the solution again.
 
 The state's digest before and after each text says which calls of the solution change the world:
 
@@ -23,14 +24,17 @@ throughout. Calls that do harm beside the right ones are not subtracted: an envi
 """
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from statistics import fmean
 from typing import Any
 
 from attrs import define, field, frozen
 
 from ..contracts import Environment
-from ..model import SUCCESS, Action, Observation, RolloutGroup, Step, Task, Trajectory
+from ..model import SUCCESS, Action, Observation, RolloutGroup, Step, Task, known_progress
+from ..text import error_line
+
+logger = logging.getLogger(__name__)
 
 MOST = 0.99
 """Largest progress of a failed rollout, whatever its episode says."""
@@ -55,23 +59,26 @@ class Reference:
 
 @define
 class References:
-    """Remembers the reference of each task that was asked for: a pure function of the task, so a resumed run finds the same."""
+    """Remembers what executing the solution of a task gave: a function of the task alone, so a resumed run finds the same.
+
+    An execution that raised or came too late may end otherwise the next time, so it is not remembered.
+    """
 
     _known: dict[str, tuple[Task, Reference]] = field(factory=dict)
 
     def learn(self, tasks: Iterable[Task], run: Callable[[Sequence[Task]], Sequence[Any]]) -> None:
         """Execute the solutions of those tasks that are not known. `run` gives a Reference or an exception for each task."""
-        new = [task for task in {task.id: task for task in tasks}.values() if not self._knows(task)]
+        new = [task for task in {task.id: task for task in tasks}.values() if self.of(task) is None]
         for task, found in zip(new, run(new) if new else (), strict=True):
-            self._known[task.id] = (task, found if isinstance(found, Reference) else unexecuted(task))
+            if isinstance(found, Reference):
+                self._known[task.id] = (task, found)
+            else:
+                logger.warning("the solution of task %s could not be executed: %s", task.id, error_line(found))
 
-    def of(self, task: Task) -> Reference:
-        """The reference of a task that was learned."""
-        return self._known[task.id][1]
-
-    def _knows(self, task: Task) -> bool:
+    def of(self, task: Task) -> Reference | None:
+        """The reference of a task; None where it is not known."""
         known = self._known.get(task.id)
-        return known is not None and (known[0] is task or known[0] == task)
+        return known[1] if known is not None and (known[0] is task or known[0] == task) else None
 
 
 def settled(score: float | None, found: float | None) -> float | None:
@@ -85,12 +92,6 @@ def mean_progress(groups: Iterable[RolloutGroup]) -> dict[str, float]:
     """The mean over the rollouts that know their progress, as the metric `progress`; empty where none does."""
     found = known_progress(t for group in groups for t in group.trajectories)
     return {} if found is None else {"progress": found}
-
-
-def known_progress(trajectories: Iterable[Trajectory]) -> float | None:
-    """The mean progress of those trajectories that have a score and know it; None where none does."""
-    known = [t.progress for t in trajectories if t.score is not None and t.progress is not None]
-    return fmean(known) if known else None
 
 
 def unexecuted(task: Task) -> Reference:
@@ -107,7 +108,7 @@ def executed(environment: Environment, task: Task) -> Reference:
             seen, before = episode.step(text), state
             state = episode.state()
             steps = [step for step in seen.steps if not step.inner]
-            if any(step.error is not None for step in steps):
+            if seen.fault is not None or any(step.error is not None for step in steps):
                 return unexecuted(task)
             calls += [ReferenceCall(_call(s.action), _result(s.result), state != before) for s in steps if not _farewell(s, seen)]
             if seen.done:

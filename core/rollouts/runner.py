@@ -234,23 +234,31 @@ class RolloutRunner:
             row.metrics = found or {}
 
     def _rate_progress(self, rows: Sequence[_Rollout]) -> None:
-        """Ask the episodes that know their progress; compare the failures of the others with the solutions of their tasks."""
+        """Ask the episodes that know their progress; compare the failures of the others with the solutions of their tasks.
+
+        Where that raises or comes too late, the progress is not known; the score stands.
+        """
+        for row in rows:
+            row.progress = settled(row.score, None)
         knowing = [row for row in rows if isinstance(row.episode, HasProgress)]
-        for row, found in zip(knowing, self._call("progress", knowing, lambda row: row.episode.progress()), strict=True):
-            row.progress = settled(row.score, found)
         others = [row for row in rows if not isinstance(row.episode, HasProgress)]
         failed = [row for row in others if row.task.solution and row.score is not None and row.score < SUCCESS]
-        for row in others:
-            row.progress = settled(row.score, None)
         with self.clock.part("environment"):
+            told = self._pool.map([partial(lambda episode: episode.progress(), row.episode) for row in knowing])
             self._references.learn(
                 [row.task for row in failed],
                 lambda tasks: self._pool.map([partial(executed, self.environment, task) for task in tasks]),
             )
             ends = self._pool.map([row.episode.state for row in failed if row.episode is not None])
+        for row, found in (*zip(knowing, told, strict=True), *zip(failed, ends, strict=True)):
+            if isinstance(found, Exception):
+                logger.warning("the progress of a rollout of task %s is not known: %s", row.task.id, error_line(found))
+        for row, found in zip(knowing, told, strict=True):
+            row.progress = settled(row.score, None if isinstance(found, Exception) else found)
         for row, end in zip(failed, ends, strict=True):
-            steps = share(self._references.of(row.task), row.steps, None if isinstance(end, Exception) else end)
-            row.progress = settled(row.score, steps)
+            reference = self._references.of(row.task)
+            if reference is not None and not isinstance(end, Exception):
+                row.progress = settled(row.score, share(reference, row.steps, end))
 
     def _trajectories(self, rows: Sequence[_Rollout], iteration: int) -> list[Trajectory]:
         bare = {row.row: self._trajectory(row, iteration) for row in rows}

@@ -1,5 +1,6 @@
 """Progress of rollouts: asked of their episodes, or read off their calls beside those of the task's solution."""
 
+import threading
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from coevolve import Action, HasProgress, Outcome, RolloutGroup, Sampling, Step, Task
 from coevolve.core.isolation.checked_environment import checked
+from coevolve.core.model import known_progress
 from coevolve.core.record.timing import Clock
 from coevolve.core.rollouts.progress import MOST, Reference, ReferenceCall, executed, mean_progress, settled, share, unexecuted
 from coevolve.core.rollouts.runner import RolloutLimits, RolloutRunner
@@ -73,18 +75,38 @@ def test_an_episode_is_asked_once_after_the_score() -> None:
     ("found", "text"),
     [(1.5, "not in"), (-0.1, "not in"), (float("nan"), "not in"), ("half", "must return a number"), (None, "must return")],
 )
-def test_a_wrong_progress_is_one_fault_of_that_call(found: object, text: str) -> None:
+def test_a_wrong_progress_costs_no_score(found: object, text: str, caplog: pytest.LogCaptureFixture) -> None:
     room = Stockroom(StockroomOptions())
 
-    class Wrong(StockroomEpisode):
+    task, inside = room.tasks("train")[0], room.open
+
+    def open_(task: Task) -> StockroomEpisode:
+        episode = inside(task)
+        episode.progress = lambda: found  # type: ignore[assignment, method-assign, return-value]
+        return episode
+
+    room.open = open_  # type: ignore[method-assign]
+    failed, solved = rolled(room, task, ("",), room.script(task.solution))[0].trajectories
+    assert (failed.outcome, failed.score, failed.progress) == (Outcome.COMPLETED, 0.0, None)
+    assert (solved.score, solved.progress) == (1.0, 1.0), "a success has done all of its task"
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 2 and all(f"task {task.id} is not known: " in line and text in line for line in told)
+
+
+def test_a_progress_that_never_comes_costs_no_score(caplog: pytest.LogCaptureFixture) -> None:
+    room, never = Stockroom(StockroomOptions()), threading.Event()
+
+    class Stuck(StockroomEpisode):
         def progress(self) -> float:
-            return found  # type: ignore[return-value]
+            never.wait()
+            return 0.5
 
     task = room.tasks("train")[0]
-    room.open = lambda task: Wrong(task, None)  # type: ignore[method-assign]
-    (trajectory,) = rolled(room, task, ("",))[0].trajectories
-    assert trajectory.outcome is Outcome.INFRASTRUCTURE_FAULT and trajectory.score is None and trajectory.progress is None
-    assert trajectory.fault is not None and trajectory.fault.startswith("progress: ") and text in trajectory.fault
+    room.open = lambda task: Stuck(task, None)  # type: ignore[method-assign]
+    runner = RolloutRunner(room, RolloutLimits(20, 0.3, 1), Clock())
+    (group,) = runner.run(ScriptedPolicy(ScriptedOptions(lambda task, row: ("",))), [task], 1, Sampling(), 1)
+    never.set()
+    assert (group.scores, group.progress) == ((0.0,), None) and "no answer within 0.3 s" in caplog.text
 
 
 def test_a_success_is_one_and_a_failure_is_less() -> None:
@@ -136,12 +158,42 @@ def test_a_solution_is_executed_once_and_only_for_failures() -> None:
     assert len(room.opened) == 2 + 3 * 2 + 1
 
 
-def test_a_solution_that_cannot_be_executed_is_compared_by_its_calls() -> None:
+def test_an_execution_that_raised_is_tried_again_at_the_next_failure(caplog: pytest.LogCaptureFixture) -> None:
     room = Silent(opens=1)
     task = chain(room)
     find, count, *_ = room.script(task.solution)
-    (trajectory,) = rolled(room, task, (find, count, ""))[0].trajectories
-    assert trajectory.outcome is Outcome.COMPLETED and trajectory.progress == 0.4
+    runner = RolloutRunner(room, RolloutLimits(20, 5.0, 2), Clock())
+    policy = ScriptedPolicy(ScriptedOptions(lambda task, row: (find, count, "")))
+    (first,) = runner.run(policy, [task], 1, Sampling(), 1)[0].trajectories
+    assert (first.outcome, first.score, first.progress) == (Outcome.COMPLETED, 0.0, None), "nothing is rated by half of what is known"
+    assert f"the solution of task {task.id} could not be executed" in caplog.text and "no room left" in caplog.text
+    room.left = 1000
+    assert [runner.run(policy, [task], 1, Sampling(), n)[0].progress for n in (2, 3)] == [0.4, 0.4]
+    assert len(room.opened) == 2 + 2 + 1, "what was found is remembered"
+
+
+def test_a_state_that_cannot_be_read_leaves_the_progress_unknown() -> None:
+    room = Silent()
+    task = chain(room)
+
+    def broken(self: StockroomEpisode) -> str:
+        raise OSError("no room left")
+
+    find, *_ = room.script(task.solution)
+    inside = room.open
+
+    def open_(task: Task) -> StockroomEpisode:
+        episode = inside(task)
+        if len(room.opened) == 1:
+            episode.state = broken.__get__(episode)  # type: ignore[method-assign]
+        return episode
+
+    room.open = open_  # type: ignore[method-assign]
+    assert progress_of(room, task, (find, "")) == [None]
+
+
+def test_a_solution_that_fails_is_compared_by_its_calls() -> None:
+    task = chain(Silent())
     wrong = attrs.evolve(task, solution=(Action("catalog.find", {"item": "unicorn", "as": "code"}), *task.solution))
     assert executed(checked(Silent()), wrong) == unexecuted(wrong)
 
@@ -226,6 +278,12 @@ calls = st.builds(ReferenceCall, st.sampled_from([f'["{c}", {{}}]' for c in "abc
 def test_more_calls_never_take_away_and_never_reach_one(wanted: tuple[ReferenceCall, ...], made: list[Step], more: list[Step]) -> None:
     before, after = share(Reference(wanted), made, None), share(Reference(wanted), made + more, None)
     assert before is not None and after is not None and 0.0 <= before <= after < 1.0
+
+
+def test_there_is_one_mean_of_progress() -> None:
+    rows = tuple(attrs.evolve(make_trajectory(score=0.0), progress=p) for p in (0.1, 0.1, 0.7, None))
+    group = RolloutGroup(make_group().task, 1, rows)
+    assert group.progress == known_progress(rows) == mean_progress([group])["progress"] == pytest.approx(0.3)
 
 
 def test_the_metric_is_the_mean_over_rollouts_that_know_theirs() -> None:
