@@ -42,8 +42,9 @@ from coevolve import (
 )
 from coevolve.core.optional import Repairs
 from coevolve.core.refusals import REPAIRABLE
-from coevolve.core.rollouts.refill import missing, trained, untouched
+from coevolve.core.rollouts.refill import Refill
 from coevolve.core.rollouts.resting_tasks import active_tasks
+from coevolve.core.rollouts.rewards import is_mixed
 from coevolve.core.settings.retirement import Retirement
 from coevolve.environments.desk import Desk, DeskOptions
 from coevolve.environments.desk.demonstrations import weak_links
@@ -216,7 +217,7 @@ class Arm:
     """Candidates of an evolution at most, repaired ones among them."""
     retirement: Retirement = field(factory=Retirement)
     refill: int = 0
-    """Further waves of an iteration at most, in place of groups without variance."""
+    """Rounds of further tasks in an iteration at most, in place of groups without variance."""
     repairs: int = 0
     """How many times a refused candidate goes back to its synthesizer."""
     scramble: str = ""
@@ -315,16 +316,15 @@ class Run:
     def rollout(self, sampler: Sampler, iteration: int) -> list[RolloutGroup]:
         """The groups that the update trains on; as core/loop.py rolls them out."""
         awake = active_tasks(self.pool, self.history, iteration, self.arm.retirement, BATCH)
-        groups: list[RolloutGroup] = []
-        for wave in range(1 + self.arm.refill):
-            left = untouched(awake, groups)
-            if not (wanted := min(missing(groups, BATCH), len(left))):
-                break
-            tasks = sampler.pick(left, self.history, wanted, self.draw("sampler", iteration, wave))
-            groups += [self.learner.group(task, ROLLOUTS, iteration) for task in tasks]
+
+        def roll_out(pool: TaskPool, count: int, number: int) -> list[RolloutGroup]:
+            tasks = sampler.pick(pool, self.history, count, self.draw("sampler", iteration, number))
+            return [self.learner.group(task, ROLLOUTS, iteration) for task in tasks]
+
+        groups = Refill(BATCH, self.arm.refill).groups(awake, roll_out)
         self.history = self.history.with_groups(groups)
         self.recent += groups
-        return trained(groups, BATCH)
+        return sorted(groups, key=lambda group: not is_mixed(group))[:BATCH]
 
     def explore(self, synthesizer: Synthesizer, iteration: int, signals: Sequence[Signal]) -> list[Task]:
         """Candidates through the door, until enough are admitted."""

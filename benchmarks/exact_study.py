@@ -145,9 +145,9 @@ TABLES: dict[str, dict[str, Arm]] = {
     },
     "samplers": {
         **{f"random pool, {name}": attrs.evolve(RANDOM, sampler=make) for name, make in SAMPLERS.items()},
-        "random pool, uniform, refill 1": attrs.evolve(RANDOM, refill=1.0),
+        "random pool, uniform, refill 1": attrs.evolve(RANDOM, refill=1),
         **{f"default, {name}": attrs.evolve(NEW, sampler=make) for name, make in SAMPLERS.items()},
-        "default, uniform, refill 1": attrs.evolve(NEW, sampler=SAMPLERS["uniform"], refill=1.0),
+        "default, uniform, refill 1": attrs.evolve(NEW, sampler=SAMPLERS["uniform"], refill=1),
     },
     "erring": {
         "programmatic, no check at all": erring(BEFORE, None, execution=False),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from ..errors import TooManyFaults
 from ..model import SUCCESS, Outcome, RolloutGroup
+from .rewards import Reward, is_mixed, score
 
 
 class CircuitBreaker:
@@ -22,15 +23,16 @@ class CircuitBreaker:
 
 
 class StallNotice:
-    """Notices `patience` iterations in a row in which no group held unequal scores: then every advantage is 0 and nothing is learnt."""
+    """Notices `patience` iterations in a row in which no group held unequal rewards: then every advantage is 0 and nothing is learnt."""
 
-    def __init__(self, patience: int) -> None:
+    def __init__(self, patience: int, reward: Reward = score) -> None:
+        self._reward = reward
         self._means: deque[list[float]] = deque(maxlen=patience)
         self._patience = patience
 
     def seen(self, groups: Sequence[RolloutGroup]) -> str | None:
         """The diagnosis, once each time that the patience has run out."""
-        if any(len(set(group.scores)) > 1 for group in groups):
+        if any(is_mixed(group, self._reward) for group in groups):
             self._means.clear()
             return None
         self._means.append([group.mean for group in groups if group.mean is not None])

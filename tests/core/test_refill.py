@@ -4,16 +4,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coevolve import CoevolveError, LoopState, RolloutGroup, TaskPool, TooManyFaults, hookimpl
+from coevolve import CoevolveError, HasReward, LoopState, RolloutGroup, TaskPool, TooManyFaults, Trajectory, hookimpl
 from coevolve.core.record.store import Store
-from coevolve.core.rollouts.refill import is_mixed, missing, trained, untouched
+from coevolve.core.rollouts.refill import Refill, untouched
+from coevolve.core.rollouts.rewards import is_mixed, reward_of
+from coevolve.core.rollouts.run_health import StallNotice
 from coevolve.core.run.drive import resume
 from coevolve.core.run.ranks import DistributedRolloutRunner, LeaderLoop, RankResult, RolloutRequest
-from coevolve.testing import TabularTrainer, make_group, make_task
+from coevolve.plugins.trainers.grpo.options import GrpoOptions
+from coevolve.plugins.trainers.grpo.trainer import Grpo
+from coevolve.testing import TabularTrainer, make_group, make_task, make_trajectory
 
 SETS = ("trainer.name=counting", "policy.name=tabular", "steps=6", "batch=6", "rollouts=4", "initial_tasks=40")
 
@@ -70,11 +75,46 @@ def visits(folder: Path) -> list[tuple[int, str, float]]:
 @given(st.lists(st.lists(st.sampled_from([None, 0.0, 0.5, 1.0]), min_size=2, max_size=3), min_size=4, max_size=12))
 def test_mixed_groups_come_first_in_the_order_of_their_rollouts(scores: list[list[float | None]]) -> None:
     groups = [make_group(f"t{n}", tuple(of_one)) for n, of_one in enumerate(scores)]
-    chosen = trained(groups, 4)
+    refill = Refill(4, rounds=1)
     mixed = [group for group in groups if is_mixed(group)]
-    assert chosen == [*mixed, *(group for group in groups if group not in mixed)][:4]
-    assert missing(groups, 4) == 4 - len(mixed)
+    assert refill.trained(groups) == [*mixed, *(group for group in groups if group not in mixed)][:4]
+    assert Refill(4, rounds=0).trained(groups) == groups, "without a refill the order of the rollouts stays"
+    assert refill.missing(groups) == 4 - len(mixed)
     assert len(untouched(TaskPool(tuple(make_task(f"t{n}") for n in range(15))), groups)) == 15 - len(groups)
+
+
+class ByProgress(Counting):
+    """Maximises progress."""
+
+    name: ClassVar[str] = "by_progress"
+
+    def reward(self, trajectory: Trajectory) -> float | None:
+        return trajectory.progress
+
+
+def test_groups_are_mixed_where_what_the_trainer_maximises_differs() -> None:
+    failed = [attrs.evolve(make_trajectory("t0", 0.0, index=n), progress=progress) for n, progress in enumerate((0.0, 0.5, None))]
+    group, equal = RolloutGroup(make_task("t0"), 1, tuple(failed)), make_group("t1", (1.0, 1.0))
+    trainers = [trainer(trainer.Options()) for trainer in (Counting, ByProgress, Grpo)]
+    grpo = Grpo(GrpoOptions(progress_weight=0.2))
+    for trainer, expected in zip((*trainers, grpo), (False, True, False, True), strict=True):
+        reward = reward_of(trainer)
+        assert is_mixed(group, reward) == expected and not is_mixed(equal, reward)
+        assert Refill(2, 1, reward).missing([group, equal]) == 2 - expected
+        assert Refill(1, 1, reward).trained([equal, group]) == [group if expected else equal]
+        assert (StallNotice(1, reward).seen([group, equal]) is None) == expected
+    assert isinstance(grpo, HasReward) and [grpo.reward(t) for t in failed] == [0.0, pytest.approx(0.1), 0.0]
+
+
+def test_a_run_refills_by_the_reward_of_its_trainer(runs: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Plugin:
+        @hookimpl
+        def coevolve_trainers(self) -> list[type[Any]]:
+            return [ByProgress]
+
+    monkeypatch.setattr(ByProgress, "reward", lambda self, trajectory: trajectory.score and float(trajectory.index))
+    runs.run(tmp_path / "by", *SETS, "trainer.name=by_progress", "refill=2", "policy.share=0.0", "policy.strong=50.0", plugins=(Plugin(),))
+    assert len(visits(tmp_path / "by")) == 6 * 6, "every rollout has another reward, so no group is replaced"
 
 
 def test_equal_scores_are_replaced_up_to_the_bound(runs: Any, tmp_path: Path, updates: list[list[RolloutGroup]]) -> None:
@@ -107,7 +147,7 @@ def test_the_history_and_the_signals_hold_all_groups(runs: Any, folder: Path) ->
     assert signalled == mixed
 
 
-def test_without_refill_the_draws_are_those_of_the_first_wave(runs: Any, tmp_path: Path) -> None:
+def test_without_refill_the_draws_are_those_of_the_batch(runs: Any, tmp_path: Path) -> None:
     runs.run(tmp_path / "plain", *SETS, "steps=1", plugins=(Trainers(),))
     runs.run(tmp_path / "refilled", *SETS, "steps=1", "refill=4", plugins=(Trainers(),))
     plain, refilled = visits(tmp_path / "plain"), visits(tmp_path / "refilled")
@@ -177,7 +217,7 @@ class OneRank:
         return [part]
 
 
-def test_every_wave_is_asked_of_all_processes_which_train_on_the_same_groups(
+def test_every_round_is_asked_of_all_processes_which_train_on_the_same_groups(
     runs: Any, tmp_path: Path, updates: list[list[RolloutGroup]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs.run(tmp_path / "alone", *SETS, "refill=2", plugins=(Trainers(),))
@@ -188,7 +228,7 @@ def test_every_wave_is_asked_of_all_processes_which_train_on_the_same_groups(
     assert visits(tmp_path / "alone") == visits(tmp_path / "ranks")
     asked = [message for message in ranks.sent if isinstance(message, RolloutRequest) and message.iteration == 1]
     assert 1 < len(asked) <= 3 and len(asked[0].tasks) == 6
-    assert len({message.sampling.seed for message in asked}) == len(asked), "each wave has a seed of its own"
+    assert len({message.sampling.seed for message in asked}) == len(asked), "each round has a seed of its own"
     results = [m.result for m in ranks.sent if isinstance(m, RankResult) and isinstance(m.result, list)]
     assert [[group.task.id for group in result] for result in results] == alone
 

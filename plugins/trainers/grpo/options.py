@@ -5,6 +5,8 @@ from math import inf
 from attrs import field, frozen
 from attrs.validators import ge, gt, lt, optional
 
+from coevolve import Trajectory
+
 SCHEDULES = ("constant", "linear", "cosine")
 FINITE = [ge(0.0), lt(inf)]
 
@@ -48,3 +50,11 @@ class GrpoOptions:
     """"4bit" keeps the frozen weights beneath the adapters in four bits (QLoRA); needs a GPU and the package bitsandbytes."""
     lora_targets: tuple[str, ...] = ()
     """Names of the modules that get an adapter; () is every linear layer but the head."""
+
+
+def reward(trajectory: Trajectory, options: GrpoOptions) -> float | None:
+    """What the update maximises: the score, mixed with the progress where `progress_weight` says so; None without a score."""
+    score, progress, weight = trajectory.score, trajectory.progress, options.progress_weight
+    if score is None or progress is None or weight == 0.0:
+        return score
+    return (1 - weight) * score + weight * progress

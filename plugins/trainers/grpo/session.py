@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from coevolve import CoevolveError, LoopState, RolloutGroup, RunInfo, Trajectory, UserError
+from coevolve import CoevolveError, LoopState, RolloutGroup, RunInfo, UserError
 
 from .iteration_metrics import IterationMetrics
+from .options import reward
 
 RESUME = "the last checkpoint is untouched: resume from it, with a smaller trainer.learning_rate"
 SMALLER = "trainer.learning_rate=SMALLER"
@@ -65,7 +66,7 @@ class Session:
         trajectories = [trajectory for group in groups for trajectory in group.trajectories]
         if any(t.score is not None and t.tokens is None for t in trajectories):
             raise UserError("the rollouts have no token ids, so nothing can be trained; the policy must give them")
-        rows = rows_for_trl([t.tokens for t in trajectories], [self.reward(t) for t in trajectories], self._tokenizer.pad_token_id)
+        rows = rows_for_trl([t.tokens for t in trajectories], [reward(t, self.options) for t in trajectories], self._tokenizer.pad_token_id)
         if not any(map(sum, rows["env_mask"])):
             broken = [t.fault or "no reason given" for t in trajectories if t.score is None]
             why = f"{len(broken)} of {len(trajectories)} rollouts were infrastructure faults" + (f" ({broken[0]})" if broken else "")
@@ -78,13 +79,6 @@ class Session:
     def scores(prompts: list[str], completions: list[str], *, score: list[float | None], **_: Any) -> list[float | None]:
         """TRL's reward function: returns the rewards that came with the rollouts."""
         return score
-
-    def reward(self, trajectory: Trajectory) -> float | None:
-        """What the update maximises: the score, mixed with the progress where `progress_weight` says so; None without a score."""
-        score, progress, weight = trajectory.score, trajectory.progress, self.options.progress_weight
-        if score is None or progress is None or weight == 0.0:
-            return score
-        return float((1 - weight) * score + weight * progress)
 
     def finish_iteration(self) -> bool:
         """All updates of an iteration are done: hand its metrics to the loop. Returns True when a checkpoint is due."""

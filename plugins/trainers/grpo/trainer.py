@@ -24,6 +24,7 @@ from coevolve import (
     PlannedRun,
     Policy,
     RunInfo,
+    Trajectory,
     UserError,
     did_you_mean,
     hookimpl,
@@ -32,7 +33,7 @@ from coevolve import (
 from ...library_logging import quiet
 from .launch import Launch, check_checkpoint, launch
 from .objective import objective_settings
-from .options import SCHEDULES, GrpoOptions
+from .options import SCHEDULES, GrpoOptions, reward
 from .session import Session
 
 
@@ -130,6 +131,10 @@ class Grpo:
         except ValueError as error:
             why = " ".join(str(error).split())[:200]
             raise UserError(f"trainer.lora_targets {list(targets)} do not fit the model ({why}): name some of its linear layers") from error
+
+    def reward(self, trajectory: Trajectory) -> float | None:
+        """The score, mixed with the progress where `progress_weight` says so."""
+        return reward(trajectory, self.options)
 
     def policy(self) -> Policy:
         live: Policy = self._policy if self._trainer is None else self._trainer.live_policy
