@@ -96,9 +96,9 @@ def main() -> None:
         for reason, refused in sorted(first.items()):
             fates = {fate: number for (of, fate), number in sorted(then.items()) if of == reason}
             if reason != "accepted":
-                mended = sum(number for fate, number in fates.items() if fate.startswith("admitted"))
+                repaired = sum(number for fate, number in fates.items() if fate.startswith("admitted"))
                 what = ", ".join(f"{number} {fate}" for fate, number in fates.items())
-                print(f"  {reason}: {refused} refused" + (f", {mended} admitted after a repair ({what})" if fates else ", not repaired"))
+                print(f"  {reason}: {refused} refused" + (f", {repaired} admitted after a repair ({what})" if fates else ", not repaired"))
 
 
 if __name__ == "__main__":

@@ -287,7 +287,11 @@ class Sampler(Component, Protocol):
     """The curriculum: picks tasks. A pure function of its arguments, so that a resume picks the same ones."""
 
     def pick(self, pool: TaskPool, history: History, count: int, rng: random.Random) -> list[Task]:
-        """`count` tasks, distinct while the pool has enough."""
+        """`count` tasks, distinct while the pool has enough.
+
+        Asked for the batch of an iteration, and with the setting `refill` again for each round of further tasks: then with the same
+        history, a pool without the tasks that the iteration has tried, and random numbers of its own.
+        """
 
 
 @runtime_checkable
@@ -310,7 +314,13 @@ class Synthesizer(Component, Protocol):
 class Validator(Component, Protocol):
     """The pool's door: a task earns its place by execution."""
 
-    def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict: ...
+    def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
+        """Judge a candidate that no validator before this one refused.
+
+        `pool` holds the tasks that were admitted, and the candidates of the same wave that came before this one and that no validator has
+        refused so far. A later validator may still refuse such a candidate; what was refused as a copy of it stays refused. A validator
+        with `validate_all` (`optional.ValidatesTogether`) gets a pool without candidates of the wave.
+        """
 
 
 class RunInfo(Protocol):

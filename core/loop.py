@@ -1,6 +1,16 @@
 """The loop of CoEvolve (paper, section 3): train, read weakness signals, explore around them, validate, train on the new distribution.
 
-`iterate` is the loop; `Loop` has the methods that it calls. A trainer without a driver of its own uses `iterate` as it stands.
+`iterate` is the loop; `Loop` has the methods that it calls. A trainer without a driver of its own uses `iterate` as it stands:
+
+    rollout             a batch of D_t, each task rolled out K times (roll_out), and further tasks where groups teach nothing
+    the trainer's update
+    finish_iteration
+        evolve          every evolve_every iterations: signals, exploration, D_{t+1}
+            explore     candidates of the synthesizer, in waves: settle the wave, repair what was refused, settle that
+                settle  the door judges a wave; verdicts are stored, what is accepted is admitted
+        evaluate        success on the held-out split
+    commit              a checkpoint is complete
+
 Trainer "grpo" lets TRL drive, and plugins/trainers/grpo/session.py makes TRL call the same methods:
 
 1. TRL's data set has a ticket "iteration:slot" for each task of each iteration; TRL asks `Session.rollout` for their rollouts.
@@ -14,6 +24,7 @@ of detectors is an ablation, an empty list of validators is "without validation"
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -21,7 +32,7 @@ import attrs
 from attrs import define, field
 
 from .contracts import LoopState, Policy, Sampler, SignalDetector, Synthesizer, Trainer
-from .door import Door
+from .door import Door, taken_id
 from .errors import InfrastructureFault, UserError
 from .isolation.guard import Guard
 from .model import CandidateTask, Feedback, History, RolloutGroup, Sampling, Signal, Task, TaskPool, Verdict
@@ -36,8 +47,9 @@ from .refusals import REPAIRABLE
 from .registry import Registry
 from .rollouts.evaluation import evaluate
 from .rollouts.progress import mean_progress
-from .rollouts.refill import missing, trained, untouched
+from .rollouts.refill import Refill
 from .rollouts.resting_tasks import active_tasks
+from .rollouts.rewards import reward_of
 from .rollouts.run_health import CircuitBreaker, StallNotice
 from .rollouts.runner import RolloutRunner
 from .settings.config import Config
@@ -85,11 +97,14 @@ class Loop:
     on_first_rollout: Callable[[], None] = lambda: None
     """Called once, after the trainer has restored its checkpoint: before the first rollout, or after training where none was left."""
     breaker: CircuitBreaker = field(init=False)
+    refill: Refill = field(init=False)
     stall: StallNotice = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        reward = reward_of(self.trainer)
         self.breaker = CircuitBreaker(self.config.fault_limit)
-        self.stall = StallNotice(self.config.stalled_after)
+        self.refill = Refill(self.config.batch, self.config.refill, reward)
+        self.stall = StallNotice(self.config.stalled_after, reward)
 
     @property
     def steps(self) -> int:
@@ -97,29 +112,31 @@ class Loop:
         return self.config.steps
 
     def rollout(self, policy: Policy, iteration: int) -> list[RolloutGroup]:
-        """Sample a batch of tasks from D_t, leaving out those that rest, and roll each out K times; then refill it (rollouts/refill.py)."""
+        """Roll out a batch of the tasks of D_t that do not rest, and what replaces groups without variance (rollouts/refill.py).
+
+        Returns the groups that the update trains on.
+        """
         self.begin_rollouts()
-        config, history = self.config, self.history
-        pool = active_tasks(self.pool, history, iteration, config.retirement, config.batch)
-        groups: list[RolloutGroup] = []
-        for wave in range(1 + config.refill):
-            wanted = missing(groups, config.batch)
-            left = untouched(pool, groups)
-            if groups:
-                wanted = min(wanted, len(left))
-            if not wanted:
-                break
-            place = (iteration, wave) if wave else (iteration,)
-            tasks = self.sampler.pick(left, history, wanted, generator(config.seed, "sampler", *place))
-            sampling = Sampling(config.temperature, config.max_new_tokens, derive(config.seed, "rollout", *place))
-            made = self.runner.run(policy, tasks, config.rollouts, sampling, iteration)
-            with self.clock.part("store"):
-                self.store.add_groups(made)
-            groups += made
-            self.breaker.check(groups)
-        self.history = history.with_groups(groups)
+        awake = active_tasks(self.pool, self.history, iteration, self.config.retirement, self.config.batch)
+        groups = self.refill.groups(awake, partial(self.roll_out, policy, iteration))
+        self.history = self.history.with_groups(groups)
+        return self.refill.trained(groups)
+
+    def roll_out(self, policy: Policy, iteration: int, pool: TaskPool, count: int, number: int) -> list[RolloutGroup]:
+        """Let the sampler pick `count` tasks of `pool`, roll each out K times and store the groups. `number`: round of the refill, or 0."""
+        config, place = self.config, (iteration, number) if number else (iteration,)
+        tasks = self.sampler.pick(pool, self.history, count, generator(config.seed, "sampler", *place))
+        sampling = Sampling(config.temperature, config.max_new_tokens, derive(config.seed, "rollout", *place))
+        groups = self.runner.run(policy, tasks, config.rollouts, sampling, iteration)
+        with self.clock.part("store"):
+            self.store.add_groups(groups)
         self.recent += groups
-        return trained(groups, config.batch) if config.refill else groups
+        self.breaker.check(self.groups_of(iteration))
+        return groups
+
+    def groups_of(self, iteration: int) -> list[RolloutGroup]:
+        """The groups of an iteration since the last evolution, in the order of their rollouts."""
+        return [group for group in self.recent if group.iteration == iteration]
 
     def begin_rollouts(self) -> None:
         """Call `on_first_rollout`, once."""
@@ -130,7 +147,7 @@ class Loop:
         """The update of `iteration` is done: evolve and evaluate when it is time. Returns True when a checkpoint is due."""
         config, last = self.config, iteration >= self.config.steps
         self.iteration = iteration
-        metrics = metrics | mean_progress([group for group in self.recent if group.iteration == iteration])
+        metrics = metrics | mean_progress(self.groups_of(iteration))
         self.report(iteration, metrics)
         if iteration % config.evolve_every == 0 and not last:
             metrics = metrics | self.evolve(iteration)
@@ -143,7 +160,7 @@ class Loop:
 
     def report(self, iteration: int, metrics: dict[str, float]) -> None:
         """Notify the observers of an iteration's groups and metrics."""
-        groups = [group for group in self.recent if group.iteration == iteration]
+        groups = self.groups_of(iteration)
         with self.clock.part("report"):
             self.registry.notify(
                 "coevolve_iteration_finished", iteration=iteration, groups=groups, metrics=metrics, seconds=self.clock.read()
@@ -196,8 +213,8 @@ class Loop:
     def explore(self, iteration: int, signals: tuple[Signal, ...], pool: TaskPool, wanted: int) -> list[Task]:
         """Ask the synthesizer for candidates until `wanted` are admitted beside `pool`, or as many were tried as the budget allows.
 
-        They are judged in waves, each of as many candidates as are still wanted; those refused for what can be mended go back to the
-        synthesizer, at most `repairs` times.
+        They are judged in waves, each of as many candidates as are still wanted. Where the synthesizer can repair those that were refused,
+        what it makes of them is judged too, at most `repairs` times.
         """
         feedback = Feedback(iteration, signals, tuple(self.recent), self.history, pool, wanted)
         found = islice(self.candidates(feedback), wanted * self.config.candidates_per_task)
@@ -205,9 +222,12 @@ class Loop:
         tried = 0
         while wave := list(islice(found, wanted - len(admitted))):
             tried += len(wave)
-            for left in range(self.config.repairs, -1, -1):
-                refused = self.settle(iteration, wave, pool, admitted)
-                wave = [mended for one in refused for mended in self.repaired(iteration, *one)] if left else []
+            refused = self.settle(iteration, wave, pool, admitted)
+            for _ in range(self.config.repairs):
+                repaired = [made for one in refused if (made := self.repaired(iteration, *one)) is not None]
+                if not repaired:
+                    break
+                refused = self.settle(iteration, repaired, pool, admitted)
         if wanted and not tried:
             text = "the synthesizer found no candidate: the environment may lack what it needs, or its max_calls is too small"
             self.diagnose(iteration, text)
@@ -230,7 +250,7 @@ class Loop:
         """Judge a wave beside `pool` and `admitted`, store the verdicts, add the accepted tasks to `admitted`. Returns the refused ones."""
         with self.clock.part("validation"):
             verdicts = self.door.judge(wave, pool.with_tasks(admitted))
-        refused = []
+        refused, attempts = [], []
         for candidate, verdict in zip(wave, verdicts, strict=True):
             self.store.add_verdict(iteration, candidate, verdict)
             if not verdict.accepted:
@@ -239,28 +259,29 @@ class Loop:
                 continue
             candidate = attrs.evolve(candidate, task=verdict.task or candidate.task)
             admitted.append(candidate.task)
-            if verdict.attempts:
-                group = attrs.evolve(verdict.attempts, task=candidate.task, iteration=iteration)
-                self.history = self.history.with_door(group)
+            if verdict.attempts is not None:
+                attempts.append(attrs.evolve(verdict.attempts, task=candidate.task, iteration=iteration))
             self.registry.notify("coevolve_task_admitted", iteration=iteration, candidate=candidate)
+        self.history = self.history.with_door(attempts)
         return refused
 
-    def repaired(self, iteration: int, candidate: CandidateTask, verdict: Verdict) -> list[CandidateTask]:
-        """The candidate as its synthesizer mends it; empty where that cannot be, or where the refusal cannot be mended."""
+    def repaired(self, iteration: int, candidate: CandidateTask, verdict: Verdict) -> CandidateTask | None:
+        """The candidate as its synthesizer repairs it, with the refused one's id in its origin; None where it does not."""
         synthesizer = self.synthesizer
         if candidate.refused is not None or verdict.reason not in REPAIRABLE or not isinstance(synthesizer, Repairs):
-            return []
+            return None
         rng = generator(self.config.seed, "repair", candidate.task.id)
         try:
             with self.clock.part("synthesis"):
-                mended = self.guard.run(lambda: synthesizer.repair(candidate, verdict, self.guard.environment, rng))
+                made = self.guard.run(lambda: synthesizer.repair(candidate, verdict, self.guard.environment, rng))
         except InfrastructureFault as fault:
             self.diagnose(iteration, f"a refused candidate was not repaired: {fault}")
-            return []
-        if mended is None:
-            return []
-        origin = attrs.evolve(mended.task.origin, detail={**mended.task.origin.detail, "repaired": candidate.task.id})
-        return [attrs.evolve(mended, task=attrs.evolve(mended.task, origin=origin))]
+            return None
+        if made is None:
+            return None
+        origin = attrs.evolve(made.task.origin, detail={**made.task.origin.detail, "repaired": candidate.task.id})
+        made = attrs.evolve(made, task=attrs.evolve(made.task, origin=origin))
+        return made if made.task.id != candidate.task.id else attrs.evolve(made, refused=taken_id(made.task))
 
     def evaluate(self, iteration: int, *, final: bool = False) -> None:
         """Success on the held-out split, for each mode that the configuration names."""

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from .contracts import Environment, Policy
 from .errors import InfrastructureFault
-from .model import Action, CandidateTask, RolloutGroup, Sampling, Task, TaskPool, Verdict
+from .model import Action, CandidateTask, RolloutGroup, Sampling, Task, TaskPool, Trajectory, Verdict
 from .services import Services
 
 
@@ -32,7 +32,8 @@ class HasProgress(Protocol):
         """The share that was done, in [0, 1], as the world stands now. Called once, after `score`.
 
         Progress that nothing but a success can reach tells failed rollouts apart best. The rollout's progress is 1 where it succeeded,
-        whatever this returns, and at most 0.99 where it failed.
+        whatever this returns, and at most 0.99 where it failed. Where this raises, returns anything else or passes the deadline
+        `step_timeout`, a failed rollout has no progress and keeps its score; a warning is logged.
         """
 
 
@@ -266,6 +267,17 @@ class HasUsage(Protocol):
 
 
 @runtime_checkable
+class HasReward(Protocol):
+    """A trainer that maximises something else than the score, such as a mixture of score and progress.
+
+    A group of rollouts teaches something where their rewards differ: `refill` and the notice of a run that learns nothing go by that.
+    """
+
+    def reward(self, trajectory: Trajectory) -> float | None:
+        """What the update maximises; None without a score. A function of the trajectory and the trainer's options."""
+
+
+@runtime_checkable
 class NeedsServices(Protocol):
     """A synthesizer or validator that asks a teacher, asks the policy in training, or lets a policy attempt tasks."""
 
@@ -295,21 +307,22 @@ class ValidatesTogether(Protocol):
         """One verdict for each candidate, in their order: those that `validate` gives. `pool` holds none of the candidates.
 
         Where an InfrastructureFault ends it, `validate` is asked for one candidate after the other, so that the fault refuses only the
-        candidate that it concerns.
+        candidate that it concerns. Attempts of the policy in training that were made before the fault are kept, stored and counted.
+        Anything but a verdict for each candidate stops the run (UserError).
         """
 
 
 @runtime_checkable
 class Repairs(Protocol):
-    """A synthesizer that mends refused candidates. The loop gives each one back to it at most `repairs` times (a setting)."""
+    """A synthesizer that repairs refused candidates. The loop gives each one back to it at most `repairs` times (a setting)."""
 
     def repair(self, candidate: CandidateTask, verdict: Verdict, environment: Environment, rng: random.Random) -> CandidateTask | None:
-        """A candidate that stands in for the refused one, under another id; None where there is none.
+        """A candidate in place of the refused one, under an id that no other one has; None where there is none.
 
         `verdict` has one of the reasons in `refusals.REPAIRABLE`. Request and solution may both change: for a reason in
         `refusals.WORDING` another request for the same solution may do, the others lie in the solution. Return None for reasons that the
-        synthesizer cannot mend. `verdict.attempts` has the policy's attempts where the refusal rests on them. The result is judged like
-        any candidate; the loop writes the id of the refused one into its `Origin.detail["repaired"]`.
+        synthesizer cannot repair. `verdict.attempts` has the policy's attempts where the refusal rests on them. The result is judged like
+        any candidate; the loop, and nobody else, writes the id of the refused one into its `Origin.detail["repaired"]`.
         """
 
 
@@ -340,7 +353,7 @@ class PlannedRun:
     here: bool = False
     """Whether the run is to be on this machine; otherwise the model's files may be elsewhere."""
     repairs: int = 0
-    """How often a refused candidate may go back to the synthesizer; 0 for a synthesizer that mends none."""
+    """How often a refused candidate may go back to the synthesizer; 0 for a synthesizer that repairs none."""
 
     @property
     def syntheses(self) -> int:
@@ -351,6 +364,24 @@ class PlannedRun:
     def judged(self) -> int:
         """Candidates validated at most, with those that the synthesizer repaired."""
         return self.candidates * (1 + self.repairs)
+
+
+@frozen
+class PlannedAttempts:
+    """The attempts at one candidate that a validator asks for at most, for `HasAttempts`."""
+
+    policy: str
+    """Who attempts, as in `Services.attempts`; "" is the policy in training."""
+    count: int
+    temperature: float
+
+
+@runtime_checkable
+class HasAttempts(Protocol):
+    """A validator that lets a policy attempt candidates; `coevolve plan` counts the episodes."""
+
+    def attempts_at_most(self) -> PlannedAttempts:
+        """The attempts at one candidate. Validators that ask for the same attempts of the policy in training share them."""
 
 
 @runtime_checkable

@@ -113,7 +113,7 @@ class RefusedCandidate:
         old, uses = self.candidate.task.origin, {str(use.link) for use in link_uses(steps, self.catalog)}
         old_targets = [target for target in self.targets if target in uses or ("->" not in target and "goal" not in detail)]
         targets = tuple(dict.fromkeys([*old_targets, *map(str, links)]))
-        about = {**old.detail, "targets": list(targets), "calls": len(steps), "repaired": self.candidate.task.id, **detail}
+        about = {**old.detail, "targets": list(targets), "calls": len(steps), **detail}
         shown = (str(detail["goal"]), *targets) if "goal" in detail else targets
         context = attrs.evolve(self.candidate.context or ExplorationContext(None, "none known: a repair"), targets=shown)
         parents = (start.id, *old.parents[1:]) if start else old.parents

@@ -11,7 +11,7 @@ from ..contracts import Synthesizer
 from ..errors import UserError
 from ..isolation.checked_environment import checked
 from ..isolation.guard import check_splits, splits_of, tasks_of
-from ..optional import NOTE, HasEstimate, Installable, NeedsEnvironment, NeedsServices, PlannedRun, Repairs
+from ..optional import NOTE, HasAttempts, HasEstimate, Installable, NeedsEnvironment, NeedsServices, PlannedRun, Repairs
 from ..record.summary import overlap_text
 from ..record.teacher_calls import replayed
 from ..registry import Registry
@@ -58,13 +58,15 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
         here=here,
         repairs=config.repairs if isinstance(synthesizer, Repairs) else 0,
     )
+    tried = _attempts(parts, planned.judged)
     asking = [part for part in (*parts, trainer) if isinstance(part, HasEstimate)]
     return [
         f"environment {config.environment.name}: {'; '.join(missing) or 'ready'}",
-        *_counts(config, registry, checked(environment, (config.train_split, config.evaluation.split)), not missing),
+        *_counts(config, registry, checked(environment, (config.train_split, config.evaluation.split)), not missing, sum(tried.values())),
         *_evolution(planned),
+        *([_attempts_text(tried[""])] if tried.get("") else []),
         *(line for part in asking for line in part.estimate(planned)),
-        *([] if any(isinstance(part, NeedsServices) for part in parts) else ["teacher calls: none (no part asks a teacher)"]),
+        *([] if any(map(_asks_a_teacher, parts)) else ["teacher calls: none (no part asks a teacher)"]),
     ]
 
 
@@ -91,7 +93,30 @@ def _chosen(config: Config) -> Iterator[tuple[str, Chosen]]:
     yield from (("validator", chosen) for chosen in config.validators)
 
 
-def _counts(config: Config, registry: Registry, environment: Any, ready: bool) -> Iterator[str]:
+def _asks_a_teacher(part: Any) -> bool:
+    """Whether a part may; one that lets the policy in training attempt candidates does not."""
+    return isinstance(part, NeedsServices) and not (isinstance(part, HasAttempts) and not part.attempts_at_most().policy)
+
+
+def _attempts(parts: Sequence[Any], judged: int) -> dict[str, int]:
+    """Attempts at candidates at most, by policy. Validators share those of the policy in training that have the same temperature."""
+    counts: dict[tuple[str, Any], int] = {}
+    for number, part in enumerate(parts):
+        if isinstance(part, HasAttempts):
+            asked = part.attempts_at_most()
+            shared = asked.policy, number if asked.policy else asked.temperature
+            counts[shared] = max(counts.get(shared, 0), asked.count)
+    found: dict[str, int] = {}
+    for (policy, _), count in counts.items():
+        found[policy] = found.get(policy, 0) + judged * count
+    return found
+
+
+def _attempts_text(count: int) -> str:
+    return f"attempts at the door by the policy in training: at most {count:,} (a candidate that is decided sooner makes fewer)"
+
+
+def _counts(config: Config, registry: Registry, environment: Any, ready: bool, attempts: int) -> Iterator[str]:
     splits = (config.train_split, config.evaluation.split)
     _check_splits(environment, splits, ready, config.tasks_timeout)
     least = config.steps * config.batch * config.rollouts
@@ -110,8 +135,9 @@ def _counts(config: Config, registry: Registry, environment: Any, ready: bool) -
     yield f"initial tasks: {f'{config.initial_synthetic}, made in the worlds of {seeds}' if config.initial_synthetic else seeds}"
     evaluated = _evaluated(config, sizes.get(config.evaluation.split))
     episodes = "all tasks of the split each time" if evaluated is None else f"{evaluated:,}"
-    total = "" if evaluated is None else f": {_range(least + evaluated, most + evaluated)}"
-    yield f"environment episodes of rollouts and evaluations{total} (evaluations: {episodes})"
+    total = "" if evaluated is None else f": {_range(least + evaluated, most + evaluated + attempts)}"
+    parts = "rollouts, evaluations and attempts at the door" if attempts else "rollouts and evaluations"
+    yield f"environment episodes of {parts}{total} (evaluations: {episodes})"
     yield f"completions: at most {config.max_completions} an episode, of at most {config.max_new_tokens} tokens"
 
 

@@ -120,7 +120,8 @@ def _show_task(store: Store, task_id: str, console: "Console") -> None:
 def _show_attempts(store: Store, task_id: str, console: "Console") -> tuple[Trajectory, ...]:
     made = store.attempts(task_id)
     if made:
-        console.print(f"at the door: scores {[t.score for t in made if t.score is not None]}", highlight=False)
+        scores, broken = [round(t.score, 3) for t in made if t.score is not None], sum(t.score is None for t in made)
+        console.print(f"at the door: scores {scores}" + (f", {broken} broke off" if broken else ""), highlight=False)
     return made
 
 

@@ -307,10 +307,7 @@ class Store:
 
     def history(self) -> History:
         """The history of all stored groups, and of the attempts at the door of admitted tasks."""
-        history = History().with_groups(self.groups())
-        for group in self._admitted_attempts():
-            history = history.with_door(group)
-        return history
+        return History().with_groups(self.groups()).with_door(self._admitted_attempts())
 
     def seconds(self, iteration: int) -> dict[str, float]:
         """Seconds by part up to the end of `iteration`, as `add_numbers` stored them."""

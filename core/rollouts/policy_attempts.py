@@ -74,6 +74,12 @@ class SharedAttempts:
         finally:
             self._made = None
 
+    def made(self, task_id: str) -> RolloutGroup | None:
+        """The attempts made so far, within `shared`, at the newest task with that id; None where there are none."""
+        found = [of_task for (tried, _), of_task in (self._made or {}).items() if tried == task_id]
+        trajectories = tuple(attempts[index] for _, attempts in found for index in sorted(attempts))
+        return RolloutGroup(found[-1][0], found[-1][0].origin.iteration, trajectories) if trajectories else None
+
     def __call__(self, tasks: Sequence[Task], count: int, temperature: float, first: int = 0) -> list[RolloutGroup]:
         made = {} if self._made is None else self._made
         known = [_known(made, task, temperature) for task in tasks]

@@ -90,7 +90,7 @@ class Config:
     rollouts: int = field(default=8, validator=ge(2))
     """K: rollouts of each task of an iteration (paper: 8); a group of one has no advantage."""
     refill: int = field(default=0, validator=and_(ge(0), le(1000)))
-    """Further batches of tasks, at most, that an iteration rolls out to replace groups with equal scores, which teach nothing (DAPO's
+    """Rounds of further tasks, at most, that an iteration rolls out to replace groups with equal rewards, which teach nothing (DAPO's
     dynamic sampling; 0: none, as in the paper). Each has as many tasks as mixed groups are missing; all their rollouts count."""
     temperature: float = field(default=1.0, validator=gt(0))
     """Sampling temperature of the rollouts."""
@@ -107,9 +107,9 @@ class Config:
     """Number of admitted tasks that ends an evolution; 0 keeps the pool as it begins, also where there is a synthesizer."""
     candidates_per_task: int = field(default=8, validator=ge(1))
     """Largest number of candidates that are validated for each wanted task."""
-    repairs: int = field(default=1, validator=ge(0))
-    """Largest number of times that a refused candidate goes back to a synthesizer that can mend it; what it then makes is validated beside
-    the `candidates_per_task`. 0: never."""
+    repairs: int = field(default=1, validator=and_(ge(0), le(1000)))
+    """Largest number of times that a refused candidate goes back to a synthesizer that can repair it; what it then makes is validated
+    beside the `candidates_per_task`. 0: never."""
     checkpoint_every: int = field(default=10, validator=ge(1))
     """Iterations between checkpoints; the last iteration always writes one."""
     train_split: str = "train"

@@ -9,7 +9,7 @@
     needed = 2
 
 Execution cannot prove that a request and its solution mean the same. It is evidence that they do when a reader who knows neither the
-solution nor the exploration behind it does the same thing. Place this validator last: it is the only one that costs a model's tokens.
+solution nor the exploration behind it does the same thing. It costs a model's tokens; validators/frontier.py has the order of the two.
 
 By default two of three attempts must agree with the solution. One success would admit a request with two readings, because one reader in
 two meets the right one by chance. Success in all attempts would lose good tasks to a slip of the reader. A reader that succeeds in 95 of
@@ -31,6 +31,7 @@ from coevolve import (
     Attempts,
     CandidateTask,
     Environment,
+    PlannedAttempts,
     PlannedRun,
     Reason,
     RolloutGroup,
@@ -84,9 +85,13 @@ class BlindSolve:
         """Receive the attempts of the policy that the options name. UserError for "teacher" in a run without one."""
         self._attempts = services.attempts(self.options.policy, self.options.settings)
 
+    def attempts_at_most(self) -> PlannedAttempts:
+        """All attempts at a candidate."""
+        return PlannedAttempts(self.options.policy, self.options.attempts, self.options.temperature)
+
     def estimate(self, plan: PlannedRun) -> list[str]:
-        """How many attempts the policy makes at most; a candidate that was repaired is attempted again."""
-        if not plan.judged:
+        """How many attempts a policy other than the one in training makes at most; a repaired candidate is attempted again."""
+        if not plan.judged or not self.options.policy:
             return []
         who = "the teacher" if self.options.policy == TEACHER else "a policy"
         more = " (in calls of the teacher's endpoint that its estimate leaves out)" if self.options.policy == TEACHER else ""

@@ -12,9 +12,11 @@
     solved < low     refused as too_hard       so a task pays where the policy solves it now and then (paper: the boundary signal)
     else             accepted
 
-Place this validator last: candidates that the cheap checks refuse cost no attempt. All candidates of a wave that are undecided make their
-next attempts in one batch, only as many as could decide, and a candidate stops once no outcome of the attempts that are left would change
-its verdict: with the settings above three attempts decide where all three are solved.
+Order: first the checks that make no attempt, then this validator, then `blind_solve`. A candidate that the checks refuse costs no attempt,
+one that is too easy or too hard costs no reader, and a `blind_solve` by the policy in training begins with the attempts made here.
+
+All candidates of a wave that are undecided make their next attempts in one batch, only as many as could decide, and a candidate stops once
+no outcome of the attempts that are left would change its verdict: with the settings above three attempts decide where all three are solved.
 
 With `of = "progress"` the sum of the attempts' progress takes the place of the number solved, so the same bounds hold: an attempt that
 does half of the task counts half, and progress that is 0 or 1 counts as success does. A rollout without a progress counts its score.
@@ -31,7 +33,7 @@ from coevolve import (
     Attempts,
     CandidateTask,
     Environment,
-    PlannedRun,
+    PlannedAttempts,
     Reason,
     RolloutGroup,
     Services,
@@ -108,12 +110,9 @@ class Frontier:
         """Receive the attempts of the policy in training."""
         self._attempts = services.attempts("", {})
 
-    def estimate(self, plan: PlannedRun) -> list[str]:
-        """How many attempts the policy makes at most."""
-        if not plan.judged:
-            return []
-        most = plan.judged * self.options.attempts
-        return [f"attempts at the door by the policy in training: at most {most:,} (a candidate that is decided sooner makes fewer)"]
+    def attempts_at_most(self) -> PlannedAttempts:
+        """Those of a candidate that stays undecided to the end."""
+        return PlannedAttempts("", self.options.attempts, self.options.temperature)
 
     def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
         return self.validate_all([candidate], environment, pool, held_out)[0]

@@ -65,9 +65,8 @@ def remake(
     found = read_candidates(reply, options.queries)[0] if reply is not None else []
     if not found:
         return None
-    origin = attrs.evolve(task.origin, detail={**task.origin.detail, "repaired": task.id})
     try:
-        made = realise(found[0], start, steps, environment, next_id(task.id), origin, options.queries)
+        made = realise(found[0], start, steps, environment, next_id(task.id), task.origin, options.queries)
     except Refusal:
         return None
     more = len(made.solution) - len(task.solution)

@@ -56,8 +56,7 @@ def reword(client: TeacherClient, candidate: CandidateTask, verdict: Verdict, en
     composed = environment.compose(task, made.steps, task_id, "\n\n".join(texts))
     if composed is None or environment.script(composed.solution) != environment.script(task.solution):
         return None
-    origin = attrs.evolve(task.origin, detail={**task.origin.detail, "repaired": task.id})
-    new = attrs.evolve(composed, id=task_id, intent=task.intent, origin=origin)
+    new = attrs.evolve(composed, id=task_id, intent=task.intent, origin=task.origin)
     return attrs.evolve(candidate, task=new, calls=(*candidate.calls, key))
 
 

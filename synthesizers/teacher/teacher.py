@@ -52,7 +52,7 @@ class Teacher:
     def repair(self, candidate: CandidateTask, verdict: Verdict, environment: Environment, rng: random.Random) -> CandidateTask | None:
         """Another candidate in its place, in one call: another request for the same solution, or another task of the explored calls.
 
-        Which of the two depends on the verdict's reason. None where the option `repair` is off, and for reasons that neither mends.
+        Which of the two depends on the verdict's reason. None where the option `repair` is off, and for reasons that neither repairs.
         """
         from .remaking import PROBLEMS, remake
         from .rewording import reword

@@ -1,5 +1,6 @@
 """The door judges waves: order, what stands beside a candidate, faults, and what several validators share."""
 
+import re
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -9,7 +10,18 @@ from typing import Any, ClassVar
 import attrs
 import pytest
 
-from coevolve import CandidateTask, InfrastructureFault, Reason, RolloutGroup, Task, TaskPool, ValidatesTogether, Verdict, hookimpl
+from coevolve import (
+    CandidateTask,
+    InfrastructureFault,
+    Reason,
+    RolloutGroup,
+    Task,
+    TaskPool,
+    UserError,
+    ValidatesTogether,
+    Verdict,
+    hookimpl,
+)
 from coevolve.core.door import Door, joined
 from coevolve.core.isolation.guard import Guard
 from coevolve.core.rollouts.policy_attempts import SharedAttempts
@@ -25,6 +37,8 @@ OK = Verdict(True, "accepted")
 class Alone:
     """Judges one candidate at a time by `judge`, and notes what stood beside each."""
 
+    name: ClassVar[str] = "alone"
+
     def __init__(self, judge: Callable[[Task], Verdict] = lambda task: OK) -> None:
         self.judge, self.seen, self.beside = judge, list[str](), list[list[str]]()
 
@@ -36,6 +50,8 @@ class Alone:
 
 class Together(Alone):
     """Judges all at once; `fault` breaks that."""
+
+    name: ClassVar[str] = "together"
 
     def __init__(self, judge: Callable[[Task], Verdict] = lambda task: OK, fault: bool = False) -> None:
         super().__init__(judge)
@@ -169,6 +185,76 @@ def test_a_later_refusal_keeps_the_attempts_of_the_validators_before() -> None:
     (verdict,) = judged(door(trying, Alone(refusing(0))), WAVE[:1])
     assert (verdict.accepted, verdict.attempts) == (False, group)
     assert joined(group, None) == joined(None, group) == joined(group, group) == group
+
+
+def test_attempts_are_joined_by_what_they_are_not_by_their_index_or_value() -> None:
+    first, second = make_group(TASKS[0], [1.0, 0.0]), make_group(TASKS[0], [1.0, 0.0])
+    assert first == second and first.trajectories[0] is not second.trajectories[0]
+    both = joined(first, attrs.evolve(second, trajectories=(*first.trajectories, *second.trajectories)))
+    assert both is not None and [t.index for t in both.trajectories] == [0, 1, 0, 1], "at another temperature, say"
+
+
+def test_a_copy_of_a_candidate_that_is_refused_later_stays_refused() -> None:
+    copy = Alone()
+    copy.judge = lambda task: Verdict(False, "copy") if TASKS[0].id in copy.beside[-1] and task is TASKS[1] else OK
+    verdicts = judged(door(copy, Together(refusing(0))), WAVE[:3])
+    assert [verdict.reason for verdict in verdicts] == ["bad", "copy", "accepted"]
+    assert [verdict.reason for verdict in judged(door(copy, Together(refusing(0))), WAVE[1:2])] == ["accepted"]
+
+
+def test_an_id_that_is_taken_is_refused_before_any_validator() -> None:
+    alone = Alone()
+    wave = (CandidateTask(POOL.tasks[0]), WAVE[0], CandidateTask(attrs.evolve(TASKS[1], id=TASKS[0].id)), WAVE[1])
+    verdicts = judged(door(alone, Together()), wave)
+    assert [verdict.reason for verdict in verdicts] == ["malformed", "accepted", "malformed", "accepted"]
+    assert verdicts[0].detail.startswith(f"the id {POOL.tasks[0].id} is taken: synthesizer 'seed' must give")
+    assert alone.seen == [TASKS[0].id, TASKS[1].id]
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ([OK] * 5, "validator 'together': validate_all must return 6 verdicts, not 5 verdicts"),
+        ([OK] * 5 + [None], "validator 'together': validate_all must return verdicts, not 'NoneType'"),
+        (None, "validator 'together': validate_all must return 6 verdicts, not 'NoneType'"),
+        ((OK for _ in WAVE), "must return 6 verdicts, not 'generator'"),
+    ],
+)
+def test_wrong_verdicts_name_their_validator(found: Any, words: str) -> None:
+    broken = Together()
+    broken.validate_all = lambda *_: found  # type: ignore[method-assign]
+    with pytest.raises(UserError, match=re.escape(words)):
+        judged(door(broken))
+    with pytest.raises(UserError, match="validator 'alone': validate must return verdicts, not 'bool'"):
+        judged(door(Alone(lambda task: True)))  # type: ignore[arg-type, return-value]
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_attempts_before_a_fault_are_kept(alone: bool) -> None:
+    counted = CountedAttempts()
+    attempts = SharedAttempts(counted)  # type: ignore[arg-type]
+
+    class Asking(Alone):
+        """Asks for one attempt at each candidate, and breaks down at the third one."""
+
+        def validate(self, candidate: CandidateTask, environment: Any, pool: TaskPool, held_out: Any) -> Verdict:
+            (group,) = attempts([candidate.task], 1, 1.0)
+            if candidate.task is TASKS[2]:
+                raise InfrastructureFault("the engine is gone")
+            return Verdict(True, "accepted", attempts=group)
+
+    class Breaking(Asking):
+        """Makes two attempts at all candidates, then breaks down."""
+
+        def validate_all(self, candidates: Sequence[CandidateTask], environment: Any, pool: TaskPool, held_out: Any) -> list[Verdict]:
+            attempts([candidate.task for candidate in candidates], 2, 1.0)
+            raise InfrastructureFault("the engine is gone")
+
+    verdicts = judged(door(Alone(), Asking() if alone else Breaking(), attempts=attempts))
+    assert [verdict.accepted for verdict in verdicts] == [True, True, False, True, True, True]
+    made = 1 if alone else 2
+    assert [verdict.attempts and len(verdict.attempts.trajectories) for verdict in verdicts] == [made] * 6
+    assert counted.made == made * 6 and verdicts[2].reason == Reason.ENVIRONMENT_ERROR
 
 
 @attrs.frozen

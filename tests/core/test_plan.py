@@ -44,8 +44,9 @@ def test_the_counts_of_the_default_run(registry: Registry) -> None:
     found = made(registry, "desk")
     assert line(found, "rollouts") == "rollouts: 7,680 (60 iterations x 16 tasks x K 8)"
     assert line(found, "initial tasks") == "initial tasks: 64"
-    # Two evaluations of 400 tasks and two of 200, greedy and sampled.
-    assert line(found, "environment episodes").endswith(": 10,080 (evaluations: 2,400)")
+    # Two evaluations of 400 tasks and two of 200, greedy and sampled; two attempts at 640 candidates, and at as many repaired ones.
+    told = "environment episodes of rollouts, evaluations and attempts at the door: 10,080 to 12,640 (evaluations: 2,400)"
+    assert line(found, "environment episodes") == told
     assert line(found, "evolutions") == "evolutions: 5, at most 80 new tasks of 640 candidates"
     explored = "exploration by programmatic: at most 20,000 environment calls, and 300 for each repair of a refused candidate"
     assert line(found, "exploration") == explored
@@ -56,7 +57,7 @@ def test_a_refill_makes_the_counts_ranges(registry: Registry) -> None:
     found = made(registry, "desk", "refill=2")
     told = "rollouts: 7,680 to 23,040 (60 iterations x 16 tasks x K 8, and at most 2 times as many to refill batches)"
     assert line(found, "rollouts") == told
-    assert line(found, "environment episodes").endswith(": 10,080 to 25,440 (evaluations: 2,400)")
+    assert line(found, "environment episodes").endswith(": 10,080 to 28,000 (evaluations: 2,400)")
 
 
 def test_counts_follow_the_settings(registry: Registry) -> None:
@@ -66,9 +67,25 @@ def test_counts_follow_the_settings(registry: Registry) -> None:
     assert line(found, "evolutions: none") and "evaluations: 3,200" in line(found, "environment episodes")
     assert line(made(registry, "desk", "steps=20"), "evolutions").startswith("evolutions: 1,")
     tried = made(registry, "desk", 'validators.names=["execution","blind_solve"]', "validators.blind_solve.attempts=3", "repairs=0")
-    assert line(tried, "attempts by a policy") == "attempts by a policy at candidates: at most 1,920"
+    assert "at most 1,920 " in line(tried, "attempts at the door")
     tried = made(registry, "desk", 'validators.names=["execution","frontier"]', "validators.frontier.attempts=3", "repairs=0")
     assert "at most 1,920 " in line(tried, "attempts at the door")
+
+
+def test_attempts_are_counted_once_where_validators_share_them(registry: Registry) -> None:
+    both = ('validators.names=["frontier","blind_solve"]', "validators.frontier.attempts=4", "repairs=0", "evaluation.every=0")
+    found = made(registry, "desk", *both, "validators.blind_solve.attempts=3")
+    assert "at most 2,560 " in line(found, "attempts at the door")
+    least, most = 7_680 + 1_600, 7_680 + 1_600 + 2_560
+    assert f": {least:,} to {most:,} (" in line(found, "environment episodes")
+    found = made(registry, "desk", *both, "validators.blind_solve.temperature=0.5")
+    assert "at most 4,480 " in line(found, "attempts at the door"), "at another temperature they are others"
+    found = made(registry, "desk", *both, "validators.blind_solve.policy=scripted", "validators.blind_solve.attempts=3")
+    assert "at most 2,560 " in line(found, "attempts at the door")
+    assert line(found, "attempts by a policy") == "attempts by a policy at candidates: at most 1,920"
+    assert f" to {most + 1_920:,} (" in line(found, "environment episodes")
+    found = made(registry, "desk", *both, "synthesizer.name=none")
+    assert line(found, "environment episodes of rollouts and evaluations") and not [text for text in found if "attempts at" in text]
 
 
 @pytest.mark.usefixtures("unopened")

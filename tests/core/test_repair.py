@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from coevolve import (
     REPAIRABLE,
     WORDING,
     CandidateTask,
+    CoevolveError,
     Environment,
     Feedback,
     InfrastructureFault,
@@ -22,7 +24,10 @@ from coevolve import (
     Verdict,
     hookimpl,
 )
+from coevolve.core.door import Door
 from coevolve.core.record.store import Store
+from coevolve.core.run.held_out import first_tasks
+from coevolve.testing import Stockroom, StockroomOptions
 
 
 @attrs.frozen
@@ -30,20 +35,22 @@ class NoOptions:
     """No options."""
 
 
-class Mender:
+class Repairer:
     """Offers two candidates of a pool task, and words each of them anew when it is asked to, unless it is "hopeless"."""
 
-    name: ClassVar[str] = "mender"
+    name: ClassVar[str] = "repairer"
     Options: ClassVar[type] = NoOptions
     asked: ClassVar[list[str]] = []
     worded: ClassVar[str] = "good"
+    repaired_id: ClassVar[str] = ""
+    """The id of what it repairs; the old one with "-repaired" where it is empty."""
 
     def __init__(self, options: NoOptions) -> None:
         pass
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
         for word in ("vague", "harmful"):
-            origin = Origin("mender", feedback.iteration)
+            origin = Origin("repairer", feedback.iteration)
             yield CandidateTask(attrs.evolve(feedback.pool.tasks[0], id=f"{word}-{feedback.iteration}", query=word, origin=origin))
 
     def repair(self, candidate: CandidateTask, verdict: Verdict, environment: Environment, rng: random.Random) -> CandidateTask | None:
@@ -52,7 +59,8 @@ class Mender:
             raise InfrastructureFault("the teacher fell over")
         if self.worded == "hopeless":
             return None
-        return attrs.evolve(candidate, task=attrs.evolve(candidate.task, id=f"{candidate.task.id}-repaired", query=self.worded))
+        task_id = self.repaired_id or f"{candidate.task.id}-repaired"
+        return attrs.evolve(candidate, task=attrs.evolve(candidate.task, id=task_id, query=self.worded))
 
 
 class Picky:
@@ -70,17 +78,27 @@ class Picky:
         return Verdict(True, "accepted") if reason is None else Verdict(False, reason, "so it is")
 
 
+class Blunt(Picky):
+    """Minds vague words only."""
+
+    name: ClassVar[str] = "blunt"
+
+    def validate(self, candidate: CandidateTask, environment: Environment, pool: TaskPool, held_out: Sequence[Task]) -> Verdict:
+        found = super().validate(candidate, environment, pool, held_out)
+        return found if found.reason == Reason.AMBIGUOUS else Verdict(True, "accepted")
+
+
 class Parts:
     @hookimpl
     def coevolve_synthesizers(self) -> list[type]:
-        return [Mender]
+        return [Repairer]
 
     @hookimpl
     def coevolve_validators(self) -> list[type]:
-        return [Picky]
+        return [Picky, Blunt]
 
 
-SETS = ("synthesizer.name=mender", 'validators.names=["picky"]', "steps=4", "evolve_every=2", "tasks_per_evolution=5")
+SETS = ("synthesizer.name=repairer", 'validators.names=["picky"]', "steps=4", "evolve_every=2", "tasks_per_evolution=5")
 
 
 def judged(folder: Path) -> list[tuple[str, str]]:
@@ -91,37 +109,67 @@ def judged(folder: Path) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def mender(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    monkeypatch.setattr(Mender, "asked", [])
+def repairer(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    monkeypatch.setattr(Repairer, "asked", [])
     return monkeypatch
 
 
 @pytest.mark.parametrize(("worded", "then"), [("good", ["accepted"]), ("vague", ["ambiguous"]), ("broken", []), ("hopeless", [])])
-def test_a_refused_candidate_is_repaired_once(runs: Any, folder: Path, mender: pytest.MonkeyPatch, worded: str, then: list[str]) -> None:
-    mender.setattr(Mender, "worded", worded)
+def test_a_refused_candidate_is_repaired_once(runs: Any, folder: Path, repairer: pytest.MonkeyPatch, worded: str, then: list[str]) -> None:
+    repairer.setattr(Repairer, "worded", worded)
     summary = runs.run(folder, *SETS, plugins=(Parts(),))
-    mended = [("vague-2-repaired", reason) for reason in then]
-    assert judged(folder) == [("vague-2", "ambiguous"), ("harmful-2", "harmful"), *mended], "in the order in which they were made"
-    assert Mender.asked == ["vague-2: ambiguous"], "harm cannot be repaired, and what was repaired is not repaired again"
+    repaired_ones = [("vague-2-repaired", reason) for reason in then]
+    assert judged(folder) == [("vague-2", "ambiguous"), ("harmful-2", "harmful"), *repaired_ones], "in the order in which they were made"
+    assert Repairer.asked == ["vague-2: ambiguous"], "harm cannot be repaired, and what was repaired is not repaired again"
     admitted = then.count("accepted")
     assert summary["repaired"] == ({} if not then else {"tried": 1} | ({"admitted": 1} if admitted else {}))
     store = Store(folder / "run.sqlite")
     assert store.door_counts(2) == {"attempts": 0.0, "repairs": float(len(then)), "repaired": float(admitted)}
-    repaired = [task.origin.detail["repaired"] for task in store.pool() if task.origin.kind == "mender"]
+    repaired = [task.origin.detail["repaired"] for task in store.pool() if task.origin.kind == "repairer"]
     assert repaired == ["vague-2"] * admitted
     store.close()
 
 
 @pytest.mark.parametrize("repairs", [0, 1, 3])
-def test_a_setting_says_how_often(runs: Any, folder: Path, mender: pytest.MonkeyPatch, repairs: int) -> None:
-    mender.setattr(Mender, "worded", "vague")
+def test_a_setting_says_how_often(runs: Any, folder: Path, repairer: pytest.MonkeyPatch, repairs: int) -> None:
+    repairer.setattr(Repairer, "worded", "vague")
     runs.run(folder, *SETS, f"repairs={repairs}", plugins=(Parts(),))
     ids = [f"vague-2{'-repaired' * n}" for n in range(repairs)]
-    assert Mender.asked == [f"{task_id}: ambiguous" for task_id in ids]
+    assert Repairer.asked == [f"{task_id}: ambiguous" for task_id in ids]
 
 
-def test_repaired_candidates_take_no_more_places_than_are_wanted(runs: Any, folder: Path, mender: pytest.MonkeyPatch) -> None:
-    mender.setattr(Mender, "worded", "good")
+@pytest.mark.parametrize("taken", ["vague-2", "of the pool"])
+def test_a_repaired_candidate_with_an_id_that_is_taken_is_refused(
+    runs: Any, folder: Path, repairer: pytest.MonkeyPatch, taken: str
+) -> None:
+    if taken == "of the pool":
+        taken = first_tasks(runs.config(runs.registry()), Stockroom(StockroomOptions()))[0].id
+    repairer.setattr(Repairer, "repaired_id", taken)
+    runs.run(folder, *SETS, 'validators.names=["blunt"]', "repairs=3", plugins=(Parts(),))
+    assert judged(folder) == [("vague-2", "ambiguous"), ("harmful-2", "accepted"), (taken, "malformed")]
+    with closing(Store(folder / "run.sqlite")) as store:
+        ((detail,),) = store.rows("SELECT detail FROM verdicts WHERE reason = 'malformed'")
+    assert detail == f"the id {taken} is taken: synthesizer 'repairer' must give each candidate an id of its own"
+    assert Repairer.asked == ["vague-2: ambiguous"], "a defect of the synthesizer is not repaired"
+
+
+def test_no_round_is_made_with_nothing_left(runs: Any, folder: Path, repairer: pytest.MonkeyPatch) -> None:
+    waves: list[int] = []
+    judge = Door.judge
+
+    def noted(self: Door, wave: Sequence[CandidateTask], pool: TaskPool) -> list[Verdict]:
+        waves.append(len(wave))
+        return judge(self, wave, pool)
+
+    repairer.setattr(Door, "judge", noted)
+    runs.run(folder, *SETS, "repairs=1000", plugins=(Parts(),))
+    assert waves == [2, 1]
+    with pytest.raises(CoevolveError, match="repairs"):
+        runs.config(runs.registry(), "repairs=1001")
+
+
+def test_repaired_candidates_take_no_more_places_than_are_wanted(runs: Any, folder: Path, repairer: pytest.MonkeyPatch) -> None:
+    repairer.setattr(Repairer, "worded", "good")
     runs.run(folder, *SETS[:-1], "tasks_per_evolution=1", plugins=(Parts(),))
     assert judged(folder) == [("vague-2", "ambiguous"), ("vague-2-repaired", "accepted")]
 

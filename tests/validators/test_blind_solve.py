@@ -7,7 +7,7 @@ import attrs
 import pytest
 from shop import shop_task
 
-from coevolve import Action, CandidateTask, NeedsServices, Reason, RolloutGroup, Step, Task, TaskPool, UserError
+from coevolve import Action, CandidateTask, NeedsServices, PlannedAttempts, Reason, RolloutGroup, Step, Task, TaskPool, UserError
 from coevolve.core.record.store import Store
 from coevolve.core.record.teacher_calls import LateJournal, StoreJournal
 from coevolve.core.record.timing import Clock
@@ -192,6 +192,8 @@ def test_without_a_teacher_the_run_does_not_begin(registry: Registry, tmp_path: 
 
 def test_the_plan_counts_the_attempts() -> None:
     plan: Any = SimpleNamespace(judged=10)
-    assert BlindSolve(BlindSolveOptions()).estimate(plan) == ["attempts by a policy at candidates: at most 30"]
+    assert BlindSolve(BlindSolveOptions()).estimate(plan) == [], "the plan counts those of the policy in training once for all validators"
+    assert BlindSolve(BlindSolveOptions()).attempts_at_most() == PlannedAttempts("", 3, 1.0)
+    assert BlindSolve(BlindSolveOptions(policy="openai")).estimate(plan) == ["attempts by a policy at candidates: at most 30"]
     (line,) = BlindSolve(BlindSolveOptions(policy="teacher")).estimate(plan)
     assert line.startswith("attempts by the teacher at candidates: at most 30")

@@ -1,6 +1,7 @@
 """The frontier: the decision rule, the attempts that it makes, and what becomes of them in a run."""
 
 import json
+import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -14,10 +15,11 @@ from rich.console import Console
 
 from coevolve import (
     CandidateTask,
+    HasAttempts,
     History,
     NeedsServices,
     Outcome,
-    PlannedRun,
+    PlannedAttempts,
     Reason,
     RolloutGroup,
     Task,
@@ -145,12 +147,9 @@ def test_options_that_contradict_each_other_are_refused() -> None:
     assert attempts_needed(0, 4, 0, 4) == 0
 
 
-def test_the_plan_counts_the_attempts() -> None:
-    plan = PlannedRun(60, 16, 8, 0, evolutions=5, wanted=2, candidates=10, policy=None)
-    (line,) = Frontier(FrontierOptions()).estimate(plan)
-    assert line.startswith("attempts at the door by the policy in training: at most 40 ")
-    assert "at most 120 " in Frontier(FrontierOptions()).estimate(attrs.evolve(plan, repairs=2))[0], "repaired candidates are attempted too"
-    assert Frontier(FrontierOptions()).estimate(attrs.evolve(plan, candidates=0)) == []
+def test_the_plan_learns_how_many_attempts_there_are() -> None:
+    frontier = Frontier(FrontierOptions(attempts=6, temperature=0.5))
+    assert isinstance(frontier, HasAttempts) and frontier.attempts_at_most() == PlannedAttempts("", 6, 0.5)
 
 
 def test_an_attempt_does_not_depend_on_the_other_tasks() -> None:
@@ -246,11 +245,16 @@ def test_attempts_are_stored_counted_and_shown(tmp_path: Path) -> None:
         story = "\n".join(why(folder, task_id))
         assert "attempts by the policy in training: scores [" in story and "rollout 0" in "\n".join(why(folder, task_id, full=True))
         assert accepted or f"refused, {reason}" in story
+    with closing(sqlite3.connect(folder / "run.sqlite")) as db:  # one of the attempts broke off
+        of_task = "candidate_number = (SELECT max(number) FROM candidates WHERE task_id = ?)"
+        ((number,),) = db.execute(f"SELECT max(number) FROM attempts WHERE {of_task}", (refused[0],))
+        db.execute("UPDATE attempts SET trajectory = json_set(trajectory, '$.score', null) WHERE number = ?", (number,))
+        db.commit()
     shown = Console(file=StringIO(), width=200)
     show(folder, refused[0], shown)
     show(folder, None, shown)
     text = shown.file.getvalue()  # type: ignore[attr-defined]
-    assert "at the door: scores [" in text and "rollout 0 of the attempts at the door" in text
+    assert re.search(r"at the door: scores \[.*\], 1 broke off", text) and "rollout 0 of the attempts at the door" in text
     assert f"attempts at the door: {summary['attempts']}" in text
 
 
