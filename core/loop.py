@@ -196,7 +196,7 @@ class Loop:
     def explore(self, iteration: int, signals: tuple[Signal, ...], pool: TaskPool, wanted: int) -> list[Task]:
         """Ask the synthesizer for candidates until `wanted` are admitted beside `pool`, or as many were tried as the budget allows.
 
-        They are judged in waves, each of as many candidates as are still wanted; those refused for what can be mended go back to the
+        They are judged in waves, each of as many candidates as are still wanted; those refused for what can be repaired go back to the
         synthesizer, at most `repairs` times.
         """
         feedback = Feedback(iteration, signals, tuple(self.recent), self.history, pool, wanted)
@@ -207,7 +207,7 @@ class Loop:
             tried += len(wave)
             for left in range(self.config.repairs, -1, -1):
                 refused = self.settle(iteration, wave, pool, admitted)
-                wave = [mended for one in refused for mended in self.repaired(iteration, *one)] if left else []
+                wave = [new for one in refused for new in self.repaired(iteration, *one)] if left else []
         if wanted and not tried:
             text = "the synthesizer found no candidate: the environment may lack what it needs, or its max_calls is too small"
             self.diagnose(iteration, text)
@@ -246,21 +246,21 @@ class Loop:
         return refused
 
     def repaired(self, iteration: int, candidate: CandidateTask, verdict: Verdict) -> list[CandidateTask]:
-        """The candidate as its synthesizer mends it; empty where that cannot be, or where the refusal cannot be mended."""
+        """The candidate as its synthesizer repairs it; empty where that cannot be, or where the refusal cannot be repaired."""
         synthesizer = self.synthesizer
         if candidate.refused is not None or verdict.reason not in REPAIRABLE or not isinstance(synthesizer, Repairs):
             return []
         rng = generator(self.config.seed, "repair", candidate.task.id)
         try:
             with self.clock.part("synthesis"):
-                mended = self.guard.run(lambda: synthesizer.repair(candidate, verdict, self.guard.environment, rng))
+                new = self.guard.run(lambda: synthesizer.repair(candidate, verdict, self.guard.environment, rng))
         except InfrastructureFault as fault:
             self.diagnose(iteration, f"a refused candidate was not repaired: {fault}")
             return []
-        if mended is None:
+        if new is None:
             return []
-        origin = attrs.evolve(mended.task.origin, detail={**mended.task.origin.detail, "repaired": candidate.task.id})
-        return [attrs.evolve(mended, task=attrs.evolve(mended.task, origin=origin))]
+        origin = attrs.evolve(new.task.origin, detail={**new.task.origin.detail, "repaired": candidate.task.id})
+        return [attrs.evolve(new, task=attrs.evolve(new.task, origin=origin))]
 
     def evaluate(self, iteration: int, *, final: bool = False) -> None:
         """Success on the held-out split, for each mode that the configuration names."""

@@ -301,14 +301,14 @@ class ValidatesTogether(Protocol):
 
 @runtime_checkable
 class Repairs(Protocol):
-    """A synthesizer that mends refused candidates. The loop gives each one back to it at most `repairs` times (a setting)."""
+    """A synthesizer that repairs refused candidates. The loop gives each one back to it at most `repairs` times (a setting)."""
 
     def repair(self, candidate: CandidateTask, verdict: Verdict, environment: Environment, rng: random.Random) -> CandidateTask | None:
         """A candidate that stands in for the refused one, under another id; None where there is none.
 
         `verdict` has one of the reasons in `refusals.REPAIRABLE`. Request and solution may both change: for a reason in
         `refusals.WORDING` another request for the same solution may do, the others lie in the solution. Return None for reasons that the
-        synthesizer cannot mend. `verdict.attempts` has the policy's attempts where the refusal rests on them. The result is judged like
+        synthesizer cannot repair. `verdict.attempts` has the policy's attempts where the refusal rests on them. The result is judged like
         any candidate; the loop writes the id of the refused one into its `Origin.detail["repaired"]`.
         """
 
@@ -340,7 +340,7 @@ class PlannedRun:
     here: bool = False
     """Whether the run is to be on this machine; otherwise the model's files may be elsewhere."""
     repairs: int = 0
-    """How often a refused candidate may go back to the synthesizer; 0 for a synthesizer that mends none."""
+    """How often a refused candidate may go back to the synthesizer; 0 for a synthesizer that repairs none."""
 
     @property
     def syntheses(self) -> int:

@@ -7,7 +7,8 @@
   by the producing app. Without signals every estimate is 1.
 - Popularity is (1 + calls of the producer) (1 + calls of the consumer) in the pool's solutions. The count is that of the link's uses in
   the pool's solutions, and in this evolution's candidates and tries.
-- The bonus is 1 + `rare` times the strength of the strongest rare signal whose task hardly any rollout shares a tool of this link with.
+- The bonus is 1 + `rare` times the strength of a rare signal, for links of that tool of the signal's task that the fewest rollouts used;
+  the strongest signal counts where there are several. For all other links it is 1.
 """
 
 import math
@@ -45,12 +46,13 @@ class LinkWeights:
 
     weighing: Weighing
     rates: FailureRates
+    """The estimates with "levels". With "effects" they only tell which signal a candidate goes back to, and what is known in words."""
     uses: Mapping[str, int]
     """Tool -> calls in the pool's solutions."""
     guided: bool
     """Whether there are signals; without, every estimate is 1."""
     effects: RandomEffects | None = None
-    """The estimates, where they are not those of `rates`."""
+    """The estimates with "effects"; None with "levels" and without signals."""
     rare: Mapping[str, float] = field(factory=dict)
     """Tool -> strength of the rare signal that named it."""
     counts: dict[Link, float] = field(factory=dict)

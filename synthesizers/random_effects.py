@@ -10,6 +10,9 @@ The groupings are the producing and the consuming group of tools, the kind of va
 variances are learned from the scores by expectation maximisation: where failures cluster by consuming app, say, the variance of that
 grouping grows and those of the others shrink. Without evidence every link has the same rate. Variance components by EM are a standard
 model (Laird and Ware 1982, "Random-effects models for longitudinal data"); to apply it to links between tool calls is this project's own.
+
+A fit inverts a matrix of tasks x tasks in each round. At most 1,000 tasks are surveyed (links.SURVEYED). One fit of so many, with two links
+each in 470 groups, took 1.9 s on a core that other work shared. An evolution makes one fit, and another where candidates are repaired.
 """
 
 import math

@@ -108,8 +108,8 @@ class Config:
     candidates_per_task: int = field(default=8, validator=ge(1))
     """Largest number of candidates that are validated for each wanted task."""
     repairs: int = field(default=1, validator=ge(0))
-    """Largest number of times that a refused candidate goes back to a synthesizer that can mend it; what it then makes is validated beside
-    the `candidates_per_task`. 0: never."""
+    """Largest number of times that a refused candidate goes back to a synthesizer that can repair it; what it then makes is validated
+    beside the `candidates_per_task`. 0: never."""
     checkpoint_every: int = field(default=10, validator=ge(1))
     """Iterations between checkpoints; the last iteration always writes one."""
     train_split: str = "train"

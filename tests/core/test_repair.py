@@ -30,10 +30,10 @@ class NoOptions:
     """No options."""
 
 
-class Mender:
+class Repairer:
     """Offers two candidates of a pool task, and words each of them anew when it is asked to, unless it is "hopeless"."""
 
-    name: ClassVar[str] = "mender"
+    name: ClassVar[str] = "repairer"
     Options: ClassVar[type] = NoOptions
     asked: ClassVar[list[str]] = []
     worded: ClassVar[str] = "good"
@@ -43,7 +43,7 @@ class Mender:
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
         for word in ("vague", "harmful"):
-            origin = Origin("mender", feedback.iteration)
+            origin = Origin("repairer", feedback.iteration)
             yield CandidateTask(attrs.evolve(feedback.pool.tasks[0], id=f"{word}-{feedback.iteration}", query=word, origin=origin))
 
     def repair(self, candidate: CandidateTask, verdict: Verdict, environment: Environment, rng: random.Random) -> CandidateTask | None:
@@ -73,14 +73,14 @@ class Picky:
 class Parts:
     @hookimpl
     def coevolve_synthesizers(self) -> list[type]:
-        return [Mender]
+        return [Repairer]
 
     @hookimpl
     def coevolve_validators(self) -> list[type]:
         return [Picky]
 
 
-SETS = ("synthesizer.name=mender", 'validators.names=["picky"]', "steps=4", "evolve_every=2", "tasks_per_evolution=5")
+SETS = ("synthesizer.name=repairer", 'validators.names=["picky"]', "steps=4", "evolve_every=2", "tasks_per_evolution=5")
 
 
 def judged(folder: Path) -> list[tuple[str, str]]:
@@ -91,37 +91,37 @@ def judged(folder: Path) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def mender(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    monkeypatch.setattr(Mender, "asked", [])
+def repairer(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    monkeypatch.setattr(Repairer, "asked", [])
     return monkeypatch
 
 
 @pytest.mark.parametrize(("worded", "then"), [("good", ["accepted"]), ("vague", ["ambiguous"]), ("broken", []), ("hopeless", [])])
-def test_a_refused_candidate_is_repaired_once(runs: Any, folder: Path, mender: pytest.MonkeyPatch, worded: str, then: list[str]) -> None:
-    mender.setattr(Mender, "worded", worded)
+def test_a_refused_candidate_is_repaired_once(runs: Any, folder: Path, repairer: pytest.MonkeyPatch, worded: str, then: list[str]) -> None:
+    repairer.setattr(Repairer, "worded", worded)
     summary = runs.run(folder, *SETS, plugins=(Parts(),))
-    mended = [("vague-2-repaired", reason) for reason in then]
-    assert judged(folder) == [("vague-2", "ambiguous"), ("harmful-2", "harmful"), *mended], "in the order in which they were made"
-    assert Mender.asked == ["vague-2: ambiguous"], "harm cannot be repaired, and what was repaired is not repaired again"
+    after = [("vague-2-repaired", reason) for reason in then]
+    assert judged(folder) == [("vague-2", "ambiguous"), ("harmful-2", "harmful"), *after], "in the order in which they were made"
+    assert Repairer.asked == ["vague-2: ambiguous"], "harm cannot be repaired, and what was repaired is not repaired again"
     admitted = then.count("accepted")
     assert summary["repaired"] == ({} if not then else {"tried": 1} | ({"admitted": 1} if admitted else {}))
     store = Store(folder / "run.sqlite")
     assert store.door_counts(2) == {"attempts": 0.0, "repairs": float(len(then)), "repaired": float(admitted)}
-    repaired = [task.origin.detail["repaired"] for task in store.pool() if task.origin.kind == "mender"]
+    repaired = [task.origin.detail["repaired"] for task in store.pool() if task.origin.kind == "repairer"]
     assert repaired == ["vague-2"] * admitted
     store.close()
 
 
 @pytest.mark.parametrize("repairs", [0, 1, 3])
-def test_a_setting_says_how_often(runs: Any, folder: Path, mender: pytest.MonkeyPatch, repairs: int) -> None:
-    mender.setattr(Mender, "worded", "vague")
+def test_a_setting_says_how_often(runs: Any, folder: Path, repairer: pytest.MonkeyPatch, repairs: int) -> None:
+    repairer.setattr(Repairer, "worded", "vague")
     runs.run(folder, *SETS, f"repairs={repairs}", plugins=(Parts(),))
     ids = [f"vague-2{'-repaired' * n}" for n in range(repairs)]
-    assert Mender.asked == [f"{task_id}: ambiguous" for task_id in ids]
+    assert Repairer.asked == [f"{task_id}: ambiguous" for task_id in ids]
 
 
-def test_repaired_candidates_take_no_more_places_than_are_wanted(runs: Any, folder: Path, mender: pytest.MonkeyPatch) -> None:
-    mender.setattr(Mender, "worded", "good")
+def test_repaired_candidates_take_no_more_places_than_are_wanted(runs: Any, folder: Path, repairer: pytest.MonkeyPatch) -> None:
+    repairer.setattr(Repairer, "worded", "good")
     runs.run(folder, *SETS[:-1], "tasks_per_evolution=1", plugins=(Parts(),))
     assert judged(folder) == [("vague-2", "ambiguous"), ("vague-2-repaired", "accepted")]
 
