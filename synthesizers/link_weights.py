@@ -62,10 +62,12 @@ class LinkWeights:
         """The weight of a link (the formula above)."""
         if link not in self._uncounted:
             popularity = (1 + self.uses.get(link.producer, 0)) * (1 + self.uses.get(link.consumer, 0))
-            estimate = self.estimate(link) if self.guided else 1.0
+            power = self.weighing.estimate_power
+            likely: float = self.estimate(link) ** power if self.guided else 1.0
             bonus = 1 + self.weighing.rare * max(self.rare.get(link.producer, 0.0), self.rare.get(link.consumer, 0.0))
-            self._uncounted[link] = estimate**self.weighing.estimate_power * math.sqrt(popularity) * bonus
-        return self._uncounted[link] / (1 + self.counts.get(link, 0)) ** self.weighing.count_power
+            self._uncounted[link] = likely * math.sqrt(popularity) * bonus
+        divisor: float = (1 + self.counts.get(link, 0)) ** self.weighing.count_power
+        return self._uncounted[link] / divisor
 
     def estimate(self, link: Link) -> float:
         """The estimated failure rate of a link, in (0, 1)."""
@@ -119,9 +121,9 @@ def _scores(feedback: Feedback, solved: Sequence[SolvedTask]) -> list[ScoredTask
 def _rare_tools(feedback: Feedback, signals: Sequence[Signal], known: Mapping[str, SolvedTask]) -> dict[str, float]:
     """The tool of each rare signal's task that the fewest rollouts were about, with the strongest such signal."""
     seen: dict[str, int] = {}
-    for one in known.values():
-        rollouts = sum(attempt.rollouts or 1 for attempt in feedback.history.attempts.get(one.task.id, ()))
-        for tool in {step.action.name for step in one.steps}:
+    for task_id, solved in known.items():
+        rollouts = sum(attempt.rollouts or 1 for attempt in feedback.history.attempts.get(task_id, ()))
+        for tool in {step.action.name for step in solved.steps}:
             seen[tool] = seen.get(tool, 0) + rollouts
     found: dict[str, float] = {}
     for signal in signals:

@@ -17,12 +17,17 @@ each in 470 groups, took 1.9 s on a core that other work shared. An evolution ma
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
 from attrs import define, field, frozen
 
 from .catalog import Catalog
 from .links import Link
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 ROUNDS = 15
 """Rounds of expectation maximisation."""
@@ -31,7 +36,6 @@ LOWEST = 0.06
 UNKNOWN = 0.5
 """Mean cost without any evidence."""
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 Group = tuple[str, str]
 """A grouping, and a group in it."""
 
@@ -86,6 +90,8 @@ class RandomEffects:
 
 def fit(tasks: Iterable[ScoredTask], catalog: Catalog) -> RandomEffects:
     """Fit the model to scored tasks. Tasks without links say nothing about links and are left out."""
+    import numpy as np  # here, so that commands that fit nothing start without it
+
     rows = [one for one in tasks if one.links]
     if not rows:
         return RandomEffects(catalog)
@@ -105,9 +111,11 @@ def fit(tasks: Iterable[ScoredTask], catalog: Catalog) -> RandomEffects:
 
 
 def _expectation_maximisation(
-    uses: Array, design: Array, costs: Array, columns: Mapping[str, Sequence[int] | Array]
-) -> tuple[float, Array, dict[str, float]]:
+    uses: "Array", design: "Array", costs: "Array", columns: "Mapping[str, Sequence[int] | Array]"
+) -> "tuple[float, Array, dict[str, float]]":
     """Mean, effects and variances. `uses` (tasks,): links of each task; `design` (tasks, groups): how often its links are in each group."""
+    import numpy as np
+
     spread = float(costs.var()) + 1e-3
     variances, noise = {kind: spread / (2 * len(columns)) for kind in columns}, spread / 2
     mean, effects = 0.0, np.zeros(design.shape[1])
