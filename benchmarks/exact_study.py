@@ -14,7 +14,8 @@ from functools import partial
 
 import attrs
 import numpy as np
-from exact_learner import PLACE, Arm, Ended, Learner, Run, World
+from exact_learner import PLACE, Learner, World
+from exact_run import Arm, Ended, Run
 from intervals import paired
 
 from coevolve import Feedback, Sampler, Signal

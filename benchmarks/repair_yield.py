@@ -19,6 +19,7 @@ from zlib import crc32
 from coevolve import CandidateTask, TaskPool, Verdict
 from coevolve.environments.desk import Desk, DeskOptions
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
+from coevolve.plugins.validators.frontier import ACCEPTED, decision
 from coevolve.plugins.validators.minimal import Minimal, MinimalOptions
 from coevolve.synthesizers.catalog import catalog_of
 from coevolve.synthesizers.links import Survey
@@ -46,15 +47,15 @@ class Judge:
             if not verdict.accepted:
                 return verdict
         if not self.attempts:
-            return Verdict(True, "accepted")
+            return Verdict(True, ACCEPTED)
         (solved,) = Survey().solved([candidate.task], self.desk, self.catalog)
         rate = 1.0
         for use in solved.link_uses:
             rate *= SKILLS[crc32(f"{self.seed} {use.link.producer} {use.link.consumer}".encode()) % len(SKILLS)]
         draw = random.Random(f"{self.seed} {candidate.task.id} {candidate.task.query}")
         count = sum(draw.random() < rate for _ in range(self.attempts))
-        reason = "too_easy" if count > HIGH else "too_hard" if count < LOW else "accepted"
-        return Verdict(reason == "accepted", reason, f"{count} of {self.attempts} attempts solved it")
+        reason = str(decision(count, 0, LOW, HIGH))
+        return Verdict(reason == ACCEPTED, reason, f"{count} of {self.attempts} attempts solved it")
 
 
 def measure(maker: Any, judge: Judge, count: int, repairs: int) -> tuple[Counter[str], Counter[tuple[str, str]]]:
@@ -96,9 +97,9 @@ def main() -> None:
         for reason, refused in sorted(first.items()):
             fates = {fate: number for (of, fate), number in sorted(then.items()) if of == reason}
             if reason != "accepted":
-                repaired = sum(number for fate, number in fates.items() if fate.startswith("admitted"))
+                admitted = sum(number for fate, number in fates.items() if fate.startswith("admitted"))
                 what = ", ".join(f"{number} {fate}" for fate, number in fates.items())
-                print(f"  {reason}: {refused} refused" + (f", {repaired} admitted after a repair ({what})" if fates else ", not repaired"))
+                print(f"  {reason}: {refused} refused" + (f", {admitted} admitted after a repair ({what})" if fates else ", not repaired"))
 
 
 if __name__ == "__main__":

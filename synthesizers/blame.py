@@ -10,6 +10,7 @@ by level, so that a failure also raises the rates of similar links that were nev
     link     = (F_link + k pair) / (N_link + k)
 
 F is the number of failures, N that of rollouts which reached the link, k the strength of the shrinkage. This method is the project's own.
+Where random effects give the estimates (link_weights.py), these rates only name a candidate's signal and describe the weakness in words.
 """
 
 from collections import defaultdict

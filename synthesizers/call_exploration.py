@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 from attrs import define, field
 
-from coevolve import Action, Environment, Episode, Step, Task, perform
+from coevolve import Action, Environment, Episode, PlannedRun, Step, Task, perform
 
 from .catalog import Catalog, same_call
 
@@ -27,6 +27,13 @@ class CallBudget:
         if self.left < calls:
             raise BudgetExhausted
         self.left -= calls
+
+
+def calls_estimate(name: str, plan: PlannedRun, max_calls: int, repair_calls: int) -> list[str]:
+    """The line of a run's plan with the upper bound on a synthesizer's environment calls; none where it is never asked."""
+    more = f", and {repair_calls:,} for each repair of a refused candidate" if repair_calls else ""
+    calls = plan.syntheses * max_calls
+    return [f"exploration by {name}: at most {calls:,} environment calls{more}"] if plan.syntheses else []
 
 
 @define

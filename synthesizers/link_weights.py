@@ -7,7 +7,8 @@
   by the producing app. Without signals every estimate is 1.
 - Popularity is (1 + calls of the producer) (1 + calls of the consumer) in the pool's solutions. The count is that of the link's uses in
   the pool's solutions, and in this evolution's candidates and tries.
-- The bonus is 1 + `rare` times the strength of the strongest rare signal whose task hardly any rollout shares a tool of this link with.
+- The bonus is 1 + `rare` times the strength of a rare signal, for links of that tool of the signal's task that the fewest rollouts used;
+  the strongest signal counts where there are several. For all other links it is 1.
 """
 
 import math
@@ -45,12 +46,13 @@ class LinkWeights:
 
     weighing: Weighing
     rates: FailureRates
+    """The estimates with "levels". With "effects" they only tell which signal a candidate goes back to, and what is known in words."""
     uses: Mapping[str, int]
     """Tool -> calls in the pool's solutions."""
     guided: bool
     """Whether there are signals; without, every estimate is 1."""
     effects: RandomEffects | None = None
-    """The estimates, where they are not those of `rates`."""
+    """The estimates with "effects"; None with "levels" and without signals."""
     rare: Mapping[str, float] = field(factory=dict)
     """Tool -> strength of the rare signal that named it."""
     counts: dict[Link, float] = field(factory=dict)
@@ -60,10 +62,12 @@ class LinkWeights:
         """The weight of a link (the formula above)."""
         if link not in self._uncounted:
             popularity = (1 + self.uses.get(link.producer, 0)) * (1 + self.uses.get(link.consumer, 0))
-            estimate = self.estimate(link) if self.guided else 1.0
+            power = self.weighing.estimate_power
+            likely: float = self.estimate(link) ** power if self.guided else 1.0
             bonus = 1 + self.weighing.rare * max(self.rare.get(link.producer, 0.0), self.rare.get(link.consumer, 0.0))
-            self._uncounted[link] = estimate**self.weighing.estimate_power * math.sqrt(popularity) * bonus
-        return self._uncounted[link] / (1 + self.counts.get(link, 0)) ** self.weighing.count_power
+            self._uncounted[link] = likely * math.sqrt(popularity) * bonus
+        divisor: float = (1 + self.counts.get(link, 0)) ** self.weighing.count_power
+        return self._uncounted[link] / divisor
 
     def estimate(self, link: Link) -> float:
         """The estimated failure rate of a link, in (0, 1)."""
@@ -117,9 +121,9 @@ def _scores(feedback: Feedback, solved: Sequence[SolvedTask]) -> list[ScoredTask
 def _rare_tools(feedback: Feedback, signals: Sequence[Signal], known: Mapping[str, SolvedTask]) -> dict[str, float]:
     """The tool of each rare signal's task that the fewest rollouts were about, with the strongest such signal."""
     seen: dict[str, int] = {}
-    for one in known.values():
-        rollouts = sum(attempt.rollouts or 1 for attempt in feedback.history.attempts.get(one.task.id, ()))
-        for tool in {step.action.name for step in one.steps}:
+    for task_id, solved in known.items():
+        rollouts = sum(attempt.rollouts or 1 for attempt in feedback.history.attempts.get(task_id, ()))
+        for tool in {step.action.name for step in solved.steps}:
             seen[tool] = seen.get(tool, 0) + rollouts
     found: dict[str, float] = {}
     for signal in signals:

@@ -33,7 +33,7 @@ from coevolve import (
 )
 
 from .argument_values import ArgumentValues
-from .call_exploration import BudgetExhausted, CallBudget
+from .call_exploration import BudgetExhausted, CallBudget, calls_estimate
 from .catalog import Catalog, catalog_of, same_call
 from .goal_exploration import GoalExploration, offers_goals
 from .links import SolvedTask, Survey, link_uses
@@ -75,9 +75,7 @@ class Operators:
 
     def estimate(self, plan: PlannedRun) -> list[str]:
         """How many environment calls the evolutions make at most, with the synthesis of the initial tasks, and a repair."""
-        calls, repair = plan.syntheses * self.options.max_calls, self.options.repair_calls
-        more = f", and {repair:,} for each repair of a refused candidate" if repair else ""
-        return [f"exploration by {self.name}: at most {calls:,} environment calls{more}"] if plan.syntheses else []
+        return calls_estimate(self.name, plan, self.options.max_calls, self.options.repair_calls)
 
     def repair(self, candidate: CandidateTask, verdict: Verdict, environment: Environment, rng: random.Random) -> CandidateTask | None:
         """The candidate longer, shorter or of another goal (goal_repairs.py); None for one that has turns of a pool task."""

@@ -17,7 +17,7 @@ from attrs import field, frozen, validators
 from coevolve import CandidateTask, Environment, ExplorationContext, Feedback, Origin, PlannedRun, Synthesizer, Task, Verdict, hookimpl
 
 from .argument_values import ArgumentValues, fitting_results
-from .call_exploration import BudgetExhausted, CallBudget, Exploration, open_exploration
+from .call_exploration import BudgetExhausted, CallBudget, Exploration, calls_estimate, open_exploration
 from .catalog import Argument, Catalog, catalog_of
 from .goal_exploration import GoalExploration, offers_goals
 from .links import SolvedTask, Survey
@@ -56,9 +56,7 @@ class RandomExploration:
 
     def estimate(self, plan: PlannedRun) -> list[str]:
         """How many environment calls the evolutions make at most, with the synthesis of the initial tasks, and a repair."""
-        calls, repair = plan.syntheses * self.options.max_calls, self.options.repair_calls
-        more = f", and {repair:,} for each repair of a refused candidate" if repair else ""
-        return [f"exploration by {self.name}: at most {calls:,} environment calls{more}"] if plan.syntheses else []
+        return calls_estimate(self.name, plan, self.options.max_calls, self.options.repair_calls)
 
     def repair(self, candidate: CandidateTask, verdict: Verdict, environment: Environment, rng: random.Random) -> CandidateTask | None:
         """The candidate longer, shorter, without a call or with other values, as the verdict's reason demands (repairs.py)."""

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from attrs import field, frozen, validators
 
-from coevolve import Attempt, History, Task, TaskPool, hookimpl
+from coevolve import Attempt, History, Task, TaskPool, UserError, hookimpl
 
 from .draws import in_passes, weighted
 
@@ -31,7 +31,7 @@ class LearningProgressOptions:
     fast: float = field(default=0.5, validator=_RATE)
     """Rate of the fast average: the share of the newest score in it."""
     slow: float = field(default=0.2, validator=_RATE)
-    """Rate of the slow average; meant to be smaller than `fast`. Equal rates see no progress anywhere, and draw uniformly."""
+    """Rate of the slow average; smaller than `fast`."""
     uniform: float = field(default=0.2, validator=[validators.gt(0.0), validators.le(1.0)])
     """Share of the draw that is the same for all tasks. It finds tasks that begin to change."""
 
@@ -43,6 +43,8 @@ class LearningProgress:
     Options: ClassVar[type] = LearningProgressOptions
 
     def __init__(self, options: LearningProgressOptions) -> None:
+        if options.slow >= options.fast:
+            raise UserError(f"sampler.slow is {options.slow:g}, which must be below sampler.fast, {options.fast:g}")
         self.options = options
 
     def progress(self, attempts: Sequence[Attempt]) -> float | None:

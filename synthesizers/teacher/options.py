@@ -70,15 +70,18 @@ def call_cap(options: TeacherOptions) -> int | None:
     return int(budget[0]) if budget and budget[1] == "calls" else None
 
 
-def estimate(options: TeacherOptions, evolutions: int, initial: int = 0) -> str:
-    """An upper bound on the calls, tokens and cost of so many evolutions, and of `initial` tasks before them (0: none), in one line."""
+def estimate(options: TeacherOptions, evolutions: int, initial: int = 0, repairs: int = 1) -> str:
+    """An upper bound on the calls, tokens and cost of so many evolutions, and of `initial` tasks before them (0: none), in one line.
+
+    `repairs`: how often a refused candidate may go back to the teacher, one call each time.
+    """
     explorations = evolutions * options.explorations + (max(initial, options.explorations) if initial else 0)
     requests = explorations * (2 + options.rounds * options.steps)
-    repairs = explorations * options.candidates if options.repair else 0
+    repaired = explorations * options.candidates * repairs if options.repair else 0
     evolutions += 1 if initial else 0
-    calls: float = requests * (1 + options.reasks) + repairs
+    calls: float = requests * (1 + options.reasks) + repaired
     basis = f"{requests} requests, each repeated up to {options.reasks} times where its reply cannot be read"
-    basis += f", and {repairs} to repair a refused candidate" if repairs else ""
+    basis += f", and {repaired} to repair refused candidates" if repaired else ""
     if options.calls_per_evolution:
         calls = min(calls, evolutions * options.calls_per_evolution)
     budget = read_budget(options.budget)

@@ -15,7 +15,7 @@ from attrs import frozen
 
 from coevolve import Reason, Refusal
 
-from .repair import MAX_DEPTH, as_json
+from .json_repair import MAX_DEPTH, as_json
 
 MAX_CHARS = 200_000
 """Upper bound on the characters that are read from a reply; the rest is ignored."""

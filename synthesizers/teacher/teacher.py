@@ -41,7 +41,7 @@ class Teacher:
 
     def estimate(self, plan: PlannedRun) -> list[str]:
         """Upper bounds on the calls, tokens and cost of a run, as lines for its plan."""
-        return [f"teacher calls: {estimate(self.options, plan.evolutions, plan.initial)}"]
+        return [f"teacher calls: {estimate(self.options, plan.evolutions, plan.initial, plan.repairs)}"]
 
     def reader(self) -> tuple[str, Mapping[str, Any]]:
         """The policy that attempts tasks as this teacher would: the same model at the same endpoint, or the policy in training."""
@@ -54,19 +54,19 @@ class Teacher:
 
         Which of the two depends on the verdict's reason. None where the option `repair` is off, and for reasons that neither repairs.
         """
-        from .remaking import PROBLEMS, remake
-        from .rewording import reword
+        from .request_repair import repair_request
+        from .task_repair import PROBLEMS, repair_task
 
         if not self.options.repair or self._client is None or self._feedback is None:
             return None
         if verdict.reason in WORDING:
-            return reword(self._client, candidate, verdict, environment) if self.options.queries == "teacher" else None
+            return repair_request(self._client, candidate, verdict, environment) if self.options.queries == "teacher" else None
         if verdict.reason not in PROBLEMS:
             return None
         pool, parents = self._feedback.pool, candidate.task.origin.parents
         start = next((task for task in pool if task.id in parents[:1]), candidate.task)
         several = any(action.turn for task in pool for action in task.solution)
-        return remake(self._client, candidate, verdict, environment, start, several)
+        return repair_task(self._client, candidate, verdict, environment, start, several)
 
     def synthesize(self, feedback: Feedback, environment: Environment, rng: random.Random) -> Iterator[CandidateTask]:
         from .evolution import Evolution

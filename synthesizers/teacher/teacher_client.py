@@ -282,3 +282,19 @@ async def _ask_endpoint(endpoint: Endpoint, request: _Request) -> Answer:
 def _sendable(value: Any) -> Any:
     """The value; a text without lone surrogates, which cannot be encoded."""
     return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
+
+
+def ask_for_repair(
+    client: TeacherClient, key: str, iteration: int, messages: Sequence[Message], schema: Mapping[str, Any] | None
+) -> str | None:
+    """The teacher's reply to one request to repair a candidate; None where it gives none. Closes the client's connection."""
+
+    async def asked() -> str | None:
+        try:
+            return await client.ask(key, iteration, "repair", messages, schema)
+        except TeacherFault:
+            return None
+        finally:
+            await client.aclose()
+
+    return asyncio.run(asked())

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from coevolve import Attempt, History, Sampler, TaskPool
+from coevolve import Attempt, History, Sampler, TaskPool, UserError
 from coevolve.core.registry import load_plugins
 from coevolve.plugins.samplers.draws import next_iteration
 from coevolve.plugins.samplers.learnability import Learnability, LearnabilityOptions
@@ -120,6 +120,13 @@ def test_learning_progress_sees_tasks_that_get_better_or_worse_and_not_those_tha
     assert drawn["t2"] + drawn["t3"] < 0.1 * 800
     flat = picks("learning_progress", scored(t0=[1] * 4, t1=[0] * 4), pool_of(4), 1, seeds=800)
     assert flat["t2"] > 5 * flat["t0"]  # untried tasks count as the task of the greatest progress
+
+
+@pytest.mark.parametrize("rates", [{"fast": 0.2}, {"slow": 0.5}, {"slow": 0.9, "fast": 0.1}])
+def test_learning_progress_needs_a_slow_average_that_is_slower_than_the_fast_one(rates: dict[str, float]) -> None:
+    component = PLUGINS.component("sampler", "learning_progress")
+    with pytest.raises(UserError, match=r"^sampler\.slow is [\d.]+, which must be below sampler\.fast, [\d.]+$"):
+        component(component.Options(**rates))
 
 
 def test_thompson_forgets_old_rollouts() -> None:

@@ -11,7 +11,7 @@ from coevolve.synthesizers.random_effects import UNKNOWN, ScoredTask, fit
 
 CATALOG = catalog_of(Desk(DeskOptions()).describe())
 ALL = [Link(producer, (), consumer, TOOLS[consumer].takes or "") for producer, consumer in LINKS]
-SHARES = {
+SHARES: dict[str, Callable[[Link], str]] = {
     "calls from": lambda link: TOOLS[link.producer].app,
     "calls to": lambda link: TOOLS[link.consumer].app,
     "values of the kind": lambda link: str(TOOLS[link.producer].gives),

@@ -93,6 +93,12 @@ def test_the_defaults_cost_what_the_page_says() -> None:
     assert "(144 requests," in estimate(TeacherOptions(), 1)
 
 
+@pytest.mark.parametrize(("repair", "repairs", "calls"), [(True, 0, 60), (True, 1, 78), (True, 3, 114), (False, 3, 60)])
+def test_the_estimate_counts_a_call_for_each_repair_that_the_setting_allows(repair: bool, repairs: int, calls: int) -> None:
+    options = TeacherOptions(explorations=2, rounds=1, steps=3, reasks=1, candidates=3, repair=repair)
+    assert estimate(options, 3, repairs=repairs).startswith(f"at most {calls} calls")
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [

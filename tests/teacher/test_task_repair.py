@@ -12,7 +12,7 @@ from coevolve import CandidateTask, Message, Origin, RolloutGroup, Step, TaskPoo
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
 from coevolve.synthesizers.teacher import Teacher, TeacherOptions
 from coevolve.synthesizers.teacher.faults import TeacherFault
-from coevolve.synthesizers.teacher.remaking import PROBLEMS, remake
+from coevolve.synthesizers.teacher.task_repair import PROBLEMS, repair_task
 from coevolve.testing import Stockroom, StockroomOptions, make_feedback, make_trajectory
 from coevolve.testing.stockroom import perform
 
@@ -69,7 +69,7 @@ LONGER = {
 
 def made(reply: Any, verdict: Verdict, one: CandidateTask | None = None, **options: Any) -> tuple[Any, Any]:
     client: Any = Answers(reply, **options)
-    return remake(client, one or candidate(1, 2), verdict, ROOM, START, False), client
+    return repair_task(client, one or candidate(1, 2), verdict, ROOM, START, False), client
 
 
 @pytest.mark.parametrize("reason", sorted(PROBLEMS))

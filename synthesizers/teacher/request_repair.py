@@ -1,28 +1,26 @@
-"""Ask the teacher once for another request, where a validator refused the wording of a candidate and not its solution."""
+"""Repair a candidate whose wording was refused, and not its solution: ask the teacher once for another request."""
 
-import asyncio
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
 import attrs
 
-from coevolve import Action, CandidateTask, Environment, Message, Task, Verdict, play
+from coevolve import Action, CandidateTask, Environment, Task, Verdict, play
 
 from ..refused import next_id
 from . import rendering
-from .faults import TeacherFault
 from .parsing import read_requests
 from .prompts import RULES, TURNS
 from .schemas import requests
-from .teacher_client import TeacherClient
+from .teacher_client import TeacherClient, ask_for_repair
 
 LIMIT = 200
 """Most completions of one replay of a solution."""
 
 _SYSTEM = """You word requests for an agent that works with tools. You answer with one JSON object and nothing else."""
 
-_REWORD = """A user is to say this to the agent:
+_REPAIR = """A user is to say this to the agent:
 {query}
 
 It must lead the agent to these calls, and to no others:
@@ -43,12 +41,13 @@ _PROBLEMS = {
 }
 
 
-def reword(client: TeacherClient, candidate: CandidateTask, verdict: Verdict, environment: Environment) -> CandidateTask | None:
+def repair_request(client: TeacherClient, candidate: CandidateTask, verdict: Verdict, environment: Environment) -> CandidateTask | None:
     """The candidate with the teacher's new request; None where the teacher gives none, or the environment makes no such task."""
     task = candidate.task
     turns = _turns(task)
     key = f"{task.origin.iteration}/repair/{task.id}"
-    texts = asyncio.run(_asked(client, key, task, _messages(task, verdict, turns), len(turns)))
+    reply = ask_for_repair(client, key, task.origin.iteration, _messages(task, verdict, turns), requests(len(turns)))
+    texts = None if reply is None else read_requests(reply, len(turns))
     if not texts or "\n\n".join(texts) == task.query:
         return None
     made = play(environment, task, environment.script(task.solution)[:LIMIT])
@@ -58,16 +57,6 @@ def reword(client: TeacherClient, candidate: CandidateTask, verdict: Verdict, en
         return None
     new = attrs.evolve(composed, id=task_id, intent=task.intent, origin=task.origin)
     return attrs.evolve(candidate, task=new, calls=(*candidate.calls, key))
-
-
-async def _asked(client: TeacherClient, key: str, task: Task, messages: Sequence[Message], count: int) -> list[str] | None:
-    try:
-        reply = await client.ask(key, task.origin.iteration, "repair", messages, requests(count))
-    except TeacherFault:
-        return None
-    finally:
-        await client.aclose()
-    return read_requests(reply, count)
 
 
 def _turns(task: Task) -> list[list[Action]]:
@@ -82,7 +71,7 @@ def _messages(task: Task, verdict: Verdict, turns: Sequence[Sequence[Action]]) -
     for number, actions in enumerate(turns, 1):
         calls = [rendering.call(action.name, action.arguments) for action in actions]
         lines += [f"Turn {number}:"] * (count > 1) + (calls or ["(no call: the user leaves out a value, and the agent asks for it)"])
-    text = _REWORD.format(
+    text = _REPAIR.format(
         query=rendering.cut(task.query, 6_000),
         solution=rendering.cut("\n".join(lines), 6_000),
         problem=_PROBLEMS.get(verdict.reason, "{detail}").format(detail=rendering.cut(verdict.detail, 2_000)),

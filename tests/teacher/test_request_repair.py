@@ -12,7 +12,7 @@ from coevolve.synthesizers.teacher import Teacher, TeacherOptions
 from coevolve.synthesizers.teacher.faults import TeacherFault
 from coevolve.synthesizers.teacher.offered_tools import offered_tools
 from coevolve.synthesizers.teacher.prompts import TURNS
-from coevolve.synthesizers.teacher.rewording import reword
+from coevolve.synthesizers.teacher.request_repair import repair_request
 
 SHOP = cast(Environment, Shop())
 FOUND: tuple[str, dict[str, Any]] = ("list_lamps", {})
@@ -50,7 +50,7 @@ class Answers:
 
 def test_the_teacher_words_the_same_solution_anew() -> None:
     client: Any = Answers(json.dumps({"requests": ["Which lamps are there?", "Buy two of\n\nthe floor lamp."]}))
-    made = reword(client, CANDIDATE, VERDICT, SHOP)
+    made = repair_request(client, CANDIDATE, VERDICT, SHOP)
     assert made is not None and made.task.solution == TASK.solution
     assert made.task.query == "Which lamps are there?\n\nBuy two of\nthe floor lamp.", "an empty line would begin another turn"
     assert (made.task.id, made.calls) == ("shop-task-r1", ("4/abstract/1", "4/repair/shop-task"))
@@ -69,7 +69,7 @@ def test_a_turn_in_which_the_agent_asks_back_is_worded_too() -> None:
     later = tuple(attrs.evolve(action, turn=1) for action in TASK.solution)
     task = attrs.evolve(TASK, solution=later, query="Buy some lamps.\n\nTwo of the floor lamp.")
     client: Any = Answers(json.dumps({"requests": ["I want lamps.", "Two floor lamps."]}))
-    made = reword(client, CandidateTask(task), VERDICT, cast(Environment, Asking()))
+    made = repair_request(client, CandidateTask(task), VERDICT, cast(Environment, Asking()))
     assert made is not None and made.task.query == "I want lamps.\n\nTwo floor lamps." and made.task.solution == later
     text = client.asked[0][3]
     assert "Turn 1:\n(no call: the user leaves out a value" in text and "Turn 2:\nlist_lamps" in text and TURNS in text
@@ -88,7 +88,7 @@ def test_a_turn_in_which_the_agent_asks_back_is_worded_too() -> None:
 )
 def test_without_another_request_there_is_no_candidate(reply: Any) -> None:
     client: Any = Answers(reply)
-    assert reword(client, CANDIDATE, VERDICT, SHOP) is None and client.closed == 1
+    assert repair_request(client, CANDIDATE, VERDICT, SHOP) is None and client.closed == 1
 
 
 def test_a_teacher_that_is_told_not_to_repairs_nothing() -> None:

@@ -1,7 +1,4 @@
-"""Ask the teacher once for another task of the explored calls, where a candidate was refused for what its solution does."""
-
-import asyncio
-from collections.abc import Sequence
+"""Repair a candidate that was refused for what its solution does: ask the teacher once for another task of the explored calls."""
 
 import attrs
 
@@ -10,15 +7,14 @@ from coevolve import CandidateTask, Environment, Message, Refusal, Task, Verdict
 from ..refused import next_id
 from . import rendering, schemas, tool_list
 from .abstraction import realise
-from .faults import TeacherFault
 from .offered_tools import offered_tools
 from .options import TeacherOptions
 from .parsing import read_candidates
 from .prompts import RULES, TURNS, Prompts, shape, tools_chars, world_chars
-from .teacher_client import TeacherClient
+from .teacher_client import TeacherClient, ask_for_repair
 from .world import world_of
 
-_REMAKE = """These calls were made in the environment:
+_REPAIR = """These calls were made in the environment:
 {steps}
 
 A practice task was made of them. The user says:
@@ -46,7 +42,7 @@ PROBLEMS = {
 """What the teacher is told, by the reason of the refusal."""
 
 
-def remake(
+def repair_task(
     client: TeacherClient, candidate: CandidateTask, verdict: Verdict, environment: Environment, start: Task, several: bool
 ) -> CandidateTask | None:
     """Another candidate over the same exploration, which began at `start`; None where the teacher gives none that can be carried out.
@@ -61,7 +57,7 @@ def remake(
     if not used:
         return None
     schema = schemas.candidates(used, len(steps), 1, several, options.queries)
-    reply = asyncio.run(_asked(client, key, task.origin.iteration, messages, schema))
+    reply = ask_for_repair(client, key, task.origin.iteration, messages, schema)
     found = read_candidates(reply, options.queries)[0] if reply is not None else []
     if not found:
         return None
@@ -77,15 +73,6 @@ def remake(
     return attrs.evolve(candidate, task=made, calls=(*candidate.calls, key))
 
 
-async def _asked(client: TeacherClient, key: str, iteration: int, messages: Sequence[Message], schema: schemas.Schema) -> str | None:
-    try:
-        return await client.ask(key, iteration, "repair", messages, schema)
-    except TeacherFault:
-        return None
-    finally:
-        await client.aclose()
-
-
 def _messages(
     options: TeacherOptions, candidate: CandidateTask, verdict: Verdict, environment: Environment, start: Task, several: bool
 ) -> list[Message]:
@@ -99,7 +86,7 @@ def _messages(
     system = Prompts.of(options, description.notes, listed, start, several, world)
 
     def messages(steps: str) -> list[Message]:
-        text = _REMAKE.format(
+        text = _REPAIR.format(
             steps=steps,
             query=rendering.cut(task.query, chars // 10),
             solution=rendering.cut("\n".join(rendering.call(action.name, action.arguments) for action in task.solution), chars // 10),
