@@ -76,7 +76,7 @@ class SharedAttempts:
 
     def made(self, task_id: str) -> RolloutGroup | None:
         """The attempts made so far, within `shared`, at the newest task with that id; None where there are none."""
-        found = [of_task for (tried, _), of_task in (self._made or {}).items() if tried == task_id]
+        found = [of_task for (tried, _), of_task in list((self._made or {}).items()) if tried == task_id]
         trajectories = tuple(attempts[index] for _, attempts in found for index in sorted(attempts))
         return RolloutGroup(found[-1][0], found[-1][0].origin.iteration, trajectories) if trajectories else None
 
