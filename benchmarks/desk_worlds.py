@@ -8,7 +8,7 @@ missing, or `shipped`, the policy in the package. A pool of 64 tasks is drawn fr
 tried before and after.
 
 An **arm** is a list of settings of `coevolve run` (ARMS). All arms should make the same number of rollouts, where an attempt of the policy
-at a candidate is a rollout, too: `--steps default=57` gives an arm with attempts fewer iterations, and the table prints what was made.
+at a candidate is a rollout, too: `--steps default=54` gives an arm with attempts fewer iterations, and the table prints what was made.
 
 Runs that are finished are kept, those that were killed are resumed. `--report` only prints. A run's CPU seconds leave out processes that
 were killed.
@@ -42,7 +42,13 @@ ARMS = {
     "cover": [*PROGRAMMATIC, "synthesizer.use_signals=false"],
     "programmatic": [*PROGRAMMATIC, *LEVELS],
     "default": [],
-    "default-uniform": ["sampler.name=uniform"],
+    "first-default": [
+        "sampler.name=learning_progress",
+        "repairs=1",
+        "validators.frontier.attempts=2",
+        "validators.frontier.low=0",
+        "validators.frontier.high=1",
+    ],
     "default-no-frontier": ['validators.names=["execution"]'],
 }
 """Settings beside the desk recipe's. "programmatic" is guided exploration as it was before failures were estimated by random effects."""
