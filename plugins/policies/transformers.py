@@ -10,7 +10,7 @@
 Sampled token ids and log-probabilities are stored as they were drawn; the environment's messages are appended as token suffixes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -130,6 +130,14 @@ class TransformersPolicy:
 
         check_config(self.path, self.tokenizer)
         _ = self.chat, self.placement
+
+    def check_messages(
+        self, openings: Sequence[tuple[Sequence[Message], Sequence[Mapping[str, Any]] | None]], replies: Sequence[Sequence[Message]]
+    ) -> None:
+        """Raise UserError where the chat template refuses or leaves out a part of what the environment says."""
+        from .shown_messages import check_shown
+
+        check_shown(self.chat, openings, replies)
 
     @property
     def model_settings(self) -> ModelSettings:
