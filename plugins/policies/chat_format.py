@@ -72,7 +72,9 @@ class ChatFormat:
         """The special token with which the template closes an answer, or else begins what follows one; None where it uses none."""
         closing = self._closing("null") or tuple(self._encode(self._after_answer(_frozen([{"role": "user", "content": "q"}]), "null")))
         seen = [token for token in closing if self._tokenizer.decode([token]).strip()]
-        special = {*self._tokenizer.all_special_ids} - ({self._tokenizer.bos_token_id} - {self._tokenizer.eos_token_id})
+        tokenizer = self._tokenizer
+        special = {*tokenizer.all_special_ids, *(token for token, text in tokenizer.added_tokens_decoder.items() if text.special)}
+        special -= {tokenizer.bos_token_id, tokenizer.unk_token_id} - {tokenizer.eos_token_id}
         return seen[0] if seen and seen[0] in special else None
 
     def _prompt_ids(self, messages: str, tools: str) -> tuple[int, ...]:

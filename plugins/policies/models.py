@@ -197,19 +197,6 @@ def skeleton(path: str) -> Any:
         return AutoModelForCausalLM.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]  # transformers has no type for it
 
 
-def declared_eos(path: str) -> list[int]:
-    """Token ids that end a completion according to the model's files."""
-    from transformers import AutoConfig, GenerationConfig
-
-    with reading(path):
-        try:
-            found: Any = GenerationConfig.from_pretrained(path)
-        except OSError:  # a generation config is optional
-            found = AutoConfig.from_pretrained(path, trust_remote_code=False).get_text_config()
-    declared = found.eos_token_id
-    return [] if declared is None else [declared] if isinstance(declared, int) else list(declared)
-
-
 def load_tokenizer(path: str, chat_template: str = "") -> Any:
     """The model's tokenizer, which pads on the left; `chat_template` is the file of a template to use instead of the model's own.
 

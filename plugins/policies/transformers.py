@@ -126,9 +126,11 @@ class TransformersPolicy:
 
     def check(self) -> None:
         """Raise UserError for faults that can be found without loading the weights: of files, chat template or device."""
+        from .end_tokens import check_end_ids
         from .models import check_config
 
         check_config(self.path, self.tokenizer)
+        check_end_ids(self.path, self.tokenizer)
         _ = self.chat, self.placement
 
     def check_messages(
@@ -181,10 +183,10 @@ class TransformersPolicy:
 
     @cached_property
     def eos(self) -> frozenset[int]:
-        """Token ids that end a completion: the tokenizer's and those that the model declares."""
-        declared = getattr(self.model.generation_config, "eos_token_id", None)
-        listed = [] if declared is None else [declared] if isinstance(declared, int) else list(declared)
-        return frozenset([self.tokenizer.eos_token_id, *listed])
+        """Token ids that end a completion: the tokenizer's, those that the model declares, and the chat template's end of an answer."""
+        from .end_tokens import end_ids
+
+        return end_ids(self.tokenizer, getattr(self.model.generation_config, "eos_token_id", None), self.chat.end_token)
 
     @cached_property
     def engine(self) -> Any:

@@ -67,10 +67,10 @@ class VllmPolicy(TransformersPolicy):
 
     @cached_property
     def eos(self) -> frozenset[int]:
-        """Token ids that end a completion: the tokenizer's and those that the model declares."""
-        from .models import declared_eos
+        """As that of policy "transformers", from the model's files."""
+        from .end_tokens import declared_eos, end_ids
 
-        return frozenset([self.tokenizer.eos_token_id, *declared_eos(self.path)])
+        return end_ids(self.tokenizer, declared_eos(self.path), self.chat.end_token)
 
     @cached_property
     def engine(self) -> Any:
