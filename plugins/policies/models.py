@@ -176,15 +176,14 @@ def _quantized(quantize: str, device: str, dtype: Any) -> dict[str, Any]:
 
 
 def check_config(path: str, tokenizer: Any) -> None:
-    """Raise UserError where the model's configuration cannot be read, its architecture is unknown, or a tokenizer id has no embedding."""
+    """Raise UserError where the configuration cannot be read, its architecture is unknown, or the tokenizer does not belong to it."""
     from transformers import AutoConfig
+
+    from .tokenizer_files import check_vocabulary
 
     with reading(path):
         rows = AutoConfig.from_pretrained(path, trust_remote_code=False).get_text_config().vocab_size
-    if (largest := max(tokenizer.get_vocab().values())) >= rows:
-        raise UserError(
-            f"the tokenizer of model {path!r} has ids up to {largest}, but the model has only {rows} embeddings: save the right one with it"
-        )
+    check_vocabulary(path, tokenizer, rows)
 
 
 def skeleton(path: str) -> Any:
@@ -200,12 +199,19 @@ def skeleton(path: str) -> Any:
 def load_tokenizer(path: str, chat_template: str = "") -> Any:
     """The model's tokenizer, which pads on the left; `chat_template` is the file of a template to use instead of the model's own.
 
-    Raises UserError for files that cannot be read and for a tokenizer without an end token.
+    Raises UserError for files that are missing or cannot be read, and for a tokenizer without an end token.
     """
     from transformers import AutoTokenizer
 
-    with reading(path):
-        tokenizer = AutoTokenizer.from_pretrained(path, padding_side="left", trust_remote_code=False)
+    from .tokenizer_files import check_files
+
+    try:
+        with reading(path):
+            tokenizer = AutoTokenizer.from_pretrained(path, padding_side="left", trust_remote_code=False)
+    except UserError:
+        check_files(path, None)
+        raise
+    check_files(path, type(tokenizer))
     if tokenizer.eos_token_id is None:
         raise UserError(f"the tokenizer of model {path!r} has no end token, so no completion would ever end; choose an instruct model")
     if tokenizer.pad_token_id is None:
