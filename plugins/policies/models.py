@@ -144,6 +144,8 @@ def load_model(path: str, device: str, dtype: Any, quantize: str = "") -> Any:
     """
     from transformers import AutoModelForCausalLM
 
+    from .saved_files import settle
+
     with reading(path):
         loaded: Any = AutoModelForCausalLM.from_pretrained(
             path,
@@ -160,6 +162,8 @@ def load_model(path: str, device: str, dtype: Any, quantize: str = "") -> Any:
             (model if quantize else model.to(device)).eval()
         except (RuntimeError, AssertionError) as error:  # such as too little memory on it
             raise UserError(f"policy.device {device!r} cannot be used: {one_line(error, 200)}") from error
+    if getattr(model, "generation_config", None) is not None:
+        settle(model.generation_config)
     return model
 
 

@@ -128,8 +128,10 @@ class TransformersPolicy:
         """Raise UserError for faults that can be found without loading the weights: of files, chat template or device."""
         from .end_tokens import check_end_ids
         from .models import check_config
+        from .saved_files import check_saving
 
         check_config(self.path, self.tokenizer)
+        check_saving(self.path, self.tokenizer)
         check_end_ids(self.path, self.tokenizer)
         _ = self.chat, self.placement
 
