@@ -54,6 +54,7 @@ class Grpo:
         self._local_rows = 0
         self._launch = Launch.WHOLE
         self._trainer: Any = None
+        self._session: Any = None
         self._whole: Any = None
         """Where the weights are split: those to save, in the first process."""
 
@@ -121,7 +122,10 @@ class Grpo:
         width = model.config.get_text_config().hidden_size
         if rank > width:
             raise UserError(f"trainer.lora_rank is {rank}, above the model's width {width}: set it to that or less")
-        head = {name.rpartition(".")[2] for name, module in model.named_modules() if module is model.get_output_embeddings()}
+        heads = [model.get_output_embeddings()]
+        if model.config.get_text_config().tie_word_embeddings:  # merged into it, an adapter would change the head too
+            heads.append(model.get_input_embeddings())
+        head = {name.rpartition(".")[2] for name, module in model.named_modules() if any(module is one for one in heads)}
         if named := head.intersection(name.rpartition(".")[2] for name in targets):
             raise UserError(f"trainer.lora_targets names {named.pop()!r}, the model's head, which takes no adapter: remove it")
         try:
@@ -152,7 +156,10 @@ class Grpo:
                 self._whole = whole_state(self._trainer.model, self._trainer.accelerator.is_main_process)
 
     def save_policy(self, folder: Path) -> None:
-        """Write model and tokenizer as one folder of safetensors; adapters are merged into a copy of the weights."""
+        """Write model and tokenizer as one folder of safetensors; adapters are merged into a copy of the weights. Then read them back.
+
+        Raises CoevolveError where what is read back is not the trained policy.
+        """
         with quiet():
             model = self._policy.load() if self._trainer is None else self._trainer.accelerator.unwrap_model(self._trainer.model)
             if hasattr(model, "peft_config"):
@@ -160,6 +167,16 @@ class Grpo:
             else:
                 model.save_pretrained(folder, state_dict=self._whole)
             self._policy.tokenizer.save_pretrained(folder)
+            self._check_saved(model, folder)
+
+    def _check_saved(self, model: Any, folder: Path) -> None:
+        from .saved_policy import check_saved
+        from .sharded_weights import read_whole
+
+        live = self._trainer.copy.model if self._trainer is not None and self._trainer.copy else model
+        rows = {} if self._session is None else self._session.rows
+        with read_whole():
+            check_saved(self._policy, live, folder, rows, self.largest_gap(), bool(self.options.quantize))
 
     def _merged(self, model: Any) -> Any:
         """The adapters in a fresh copy of the weights beneath them, which in training may be quantised."""
@@ -192,7 +209,7 @@ class Grpo:
                 f"{torch.cuda.device_count()} GPUs are visible: start one process for each (torchrun --nproc-per-node "
                 f"{torch.cuda.device_count()} -m coevolve run ...), or choose one with CUDA_VISIBLE_DEVICES=0"
             )
-        session = Session(self.options, self._run, self._policy.tokenizer, self.largest_gap(), loop, resume_from)
+        session = self._session = Session(self.options, self._run, self._policy.tokenizer, self.largest_gap(), loop, resume_from)
         dtype = self._policy.placement[1]
         # Full training keeps float32 weights (small updates vanish in bfloat16) and computes in the policy's dtype; what splits them makes
         # them float32 itself, when each process has only its part to keep.
