@@ -190,6 +190,21 @@ def check_config(path: str, tokenizer: Any) -> None:
     check_vocabulary(path, tokenizer, rows)
 
 
+def check_layers(path: str) -> None:
+    """Raise UserError for a model with layers that keep a state instead of keys and values: rows of a batch end at different lengths."""
+    from transformers import AutoConfig
+
+    with reading(path):
+        config = AutoConfig.from_pretrained(path, trust_remote_code=False).get_text_config()
+    kinds = [str(kind) for kind in getattr(config, "layer_types", None) or () if "attention" not in str(kind) or "linear" in str(kind)]
+    if kinds or not getattr(config, "num_attention_heads", None):
+        what = f"layers of the kind {kinds[0]!r}" if kinds else "no attention"
+        raise UserError(
+            f"model {path!r} ({config.model_type}) has {what}, which policy 'transformers' cannot sample from: choose a model whose layers "
+            "are all attention, or policy.name = vllm"
+        )
+
+
 def skeleton(path: str) -> Any:
     """The model's modules without their weights, on torch's meta device."""
     import torch

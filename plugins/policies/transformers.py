@@ -127,10 +127,12 @@ class TransformersPolicy:
     def check(self) -> None:
         """Raise UserError for faults that can be found without loading the weights: of files, chat template or device."""
         from .end_tokens import check_end_ids
-        from .models import check_config
+        from .models import check_config, check_layers
         from .saved_files import check_saving
 
         check_config(self.path, self.tokenizer)
+        if self.name == TransformersPolicy.name:
+            check_layers(self.path)
         check_saving(self.path, self.tokenizer)
         check_end_ids(self.path, self.tokenizer)
         _ = self.chat, self.placement

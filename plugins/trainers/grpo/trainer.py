@@ -34,6 +34,7 @@ from .launch import Launch, check_checkpoint, launch
 from .objective import objective_settings
 from .options import SCHEDULES, GrpoOptions
 from .session import Session
+from .trainable import check_trainable
 
 
 class Grpo:
@@ -71,7 +72,10 @@ class Grpo:
         self._launch = launch(self.options.quantize, processes)
         if not (run.planned and weights.config_file() is None):
             weights.check()
-            self._check_adapter(weights)
+            with quiet():
+                skeleton = weights.skeleton()
+            check_trainable(skeleton, weights.model_settings.model)
+            self._check_adapter(skeleton)
         self._local_rows = run.batch * run.rollouts // processes
         self._policy, self._run = weights, run
         if self.options.quantize and not run.planned:
@@ -111,14 +115,13 @@ class Grpo:
         if importlib.util.find_spec("bitsandbytes") is None:
             raise UserError('trainer.quantize "4bit" needs the package bitsandbytes: pip install bitsandbytes')
 
-    def _check_adapter(self, policy: Any) -> None:
-        """Put the adapters into the model's skeleton."""
+    def _check_adapter(self, model: Any) -> None:
+        """Put the adapters into `model`, a skeleton."""
         rank, targets = self.options.lora_rank, self.options.lora_targets
         if not rank:
             return
         from peft import get_peft_model
 
-        model = policy.skeleton()
         width = model.config.get_text_config().hidden_size
         if rank > width:
             raise UserError(f"trainer.lora_rank is {rank}, above the model's width {width}: set it to that or less")
