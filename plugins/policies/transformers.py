@@ -10,6 +10,7 @@
 Sampled token ids and log-probabilities are stored as they were drawn; the environment's messages are appended as token suffixes.
 """
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -196,11 +197,29 @@ class TransformersPolicy:
     def engine(self) -> Any:
         from .lockstep import Lockstep
 
-        limit = getattr(self.model.config.get_text_config(), "max_position_embeddings", None) or 2048
-        asked = self.options.max_context
         dtype = self.placement[1]
         autocast = dtype if dtype != self.model.dtype else None
-        return Lockstep(self.model, self.eos, self.tokenizer.pad_token_id, min(asked, limit) if asked else limit, autocast)
+        return Lockstep(self.model, self.eos, self.tokenizer.pad_token_id, self.max_context, autocast)
+
+    @cached_property
+    def max_context(self) -> int:
+        """The most tokens that a conversation may have: what the options ask for, within the model's own limit."""
+        limit: int = getattr(self._config().get_text_config(), "max_position_embeddings", None) or 2048
+        asked = self.options.max_context
+        return min(asked, limit) if asked else limit
+
+    def _config(self) -> Any:
+        return self.model.config
+
+    def provenance(self) -> dict[str, Any]:
+        """What makes of messages what the model gets, and how it computes."""
+        digest = hashlib.sha256(self.tokenizer.get_chat_template().encode()).hexdigest()[:12]
+        return {
+            "chat_template": f"{self.options.chat_template or 'of the model'} ({digest})",
+            "dtype": str(self.placement[1]).removeprefix("torch."),
+            "max_context": self.max_context,
+            "end_tokens": " ".join(map(str, self.tokenizer.convert_ids_to_tokens(sorted(self.eos)))),
+        }
 
     def begin(self, task: Task, messages: Sequence[Message], tools: Sequence[dict[str, Any]] | None, row: int) -> Any:
         """A new TokenConversation about `task` that opens with `messages`; `row` selects its random numbers. Raises UserError.

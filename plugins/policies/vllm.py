@@ -74,16 +74,17 @@ class VllmPolicy(TransformersPolicy):
 
     @cached_property
     def engine(self) -> Any:
+        from .vllm_engine import VllmEngine
+
+        return VllmEngine(self.path, self.eos, self.max_context, self.placement, self.options)
+
+    def _config(self) -> Any:
         from transformers import AutoConfig
 
         from .model_files import reading
-        from .vllm_engine import VllmEngine
 
         with reading(self.path):
-            config = AutoConfig.from_pretrained(self.path, trust_remote_code=False).get_text_config()
-        limit = getattr(config, "max_position_embeddings", None) or 2048
-        asked = self.options.max_context
-        return VllmEngine(self.path, self.eos, min(asked, limit) if asked else limit, self.placement, self.options)
+            return AutoConfig.from_pretrained(self.path, trust_remote_code=False)
 
 
 @hookimpl
