@@ -12,7 +12,7 @@ from ..environment_defaults import complete
 from ..errors import UserError
 from ..isolation.checked_environment import checked
 from ..isolation.guard import check_splits, splits_of, tasks_of
-from ..optional import NOTE, HasEstimate, HasWeights, Installable, NeedsEnvironment, NeedsServices, PlannedRun, Repairs
+from ..optional import NOTE, HasEstimate, Installable, NeedsEnvironment, NeedsServices, PlannedRun, Repairs
 from ..record.summary import overlap_text
 from ..record.teacher_calls import replayed
 from ..registry import Registry
@@ -43,7 +43,7 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
     run = RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, Path("runs"), planned=not here)
     trainer.setup(policy, run)
     missing = _missing(environment, config.tasks_timeout)
-    if not missing and (here or not isinstance(policy, HasWeights) or policy.config_file() is not None):
+    if not missing and (here or not hasattr(type(policy), "config_file") or policy.config_file() is not None):
         rehearse(policy, complete(environment), first_tasks(config, complete(environment)), config.step_timeout)
     evolves = config.synthesizer is not None and config.tasks_per_evolution > 0
     evolutions = max(0, config.steps - 1) // config.evolve_every if evolves else 0
