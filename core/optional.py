@@ -12,7 +12,7 @@ from attrs import frozen
 
 from .contracts import Environment, Policy
 from .errors import InfrastructureFault
-from .model import Action, CandidateTask, RolloutGroup, Sampling, Task, TaskPool, Trajectory, Verdict
+from .model import Action, CandidateTask, Message, RolloutGroup, Sampling, Task, TaskPool, Trajectory, Verdict
 from .services import Services
 
 
@@ -256,6 +256,19 @@ class Checkable(Protocol):
 
     def check(self) -> None:
         """UserError for what is wrong, as far as that shows without loading a model or asking an endpoint."""
+
+
+@runtime_checkable
+class ChecksMessages(Protocol):
+    """A policy that can tell, before the first rollout, whether it would read all that an environment says."""
+
+    def check_messages(
+        self, openings: Sequence[tuple[Sequence[Message], Sequence[Mapping[str, Any]] | None]], replies: Sequence[Sequence[Message]]
+    ) -> None:
+        """UserError where a part would be refused or left out.
+
+        `openings` are the first messages of episodes with their tools, `replies` the messages of observations, one of each kind.
+        """
 
 
 @runtime_checkable

@@ -130,6 +130,7 @@ def run_eval(
     from ..optional import NeedsEnvironment
     from ..record.timing import Clock
     from ..rollouts.evaluation import evaluate as success_of
+    from ..rollouts.rehearsal import rehearse
     from ..rollouts.runner import RolloutLimits, RolloutRunner
     from ..workers.remote_environment import placed_environment
 
@@ -140,6 +141,7 @@ def run_eval(
             policy.bind(environment)
         limits = RolloutLimits.of(config, environment)
         held_out = tasks_of(environment, config.evaluation.split, config.tasks_timeout)
+        rehearse(policy, environment, held_out, config.step_timeout)
         with closing(RolloutRunner(environment, limits, Clock())) as runner:
             report = success_of(runner, policy, held_out, mode, config, count=tasks, samples=samples, seeds=seeds)
     return attrs.evolve(report, scorer=f"{config.environment.name} of {registry.distribution('environment', config.environment.name)}")

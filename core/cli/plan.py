@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..contracts import Synthesizer
+from ..environment_defaults import complete
 from ..errors import UserError
 from ..isolation.checked_environment import checked
 from ..isolation.guard import check_splits, splits_of, tasks_of
@@ -15,9 +16,10 @@ from ..optional import NOTE, HasAttempts, HasEstimate, Installable, NeedsEnviron
 from ..record.summary import overlap_text
 from ..record.teacher_calls import replayed
 from ..registry import Registry
+from ..rollouts.rehearsal import rehearse
 from ..rollouts.run_services import CheckedServices
 from ..run.build import RunSettings, check_synthesis
-from ..run.held_out import check_first_tasks, unsolved_text
+from ..run.held_out import check_first_tasks, first_tasks, unsolved_text
 from ..settings.config import Chosen, Config
 
 
@@ -41,6 +43,8 @@ def plan(config: Config, registry: Registry, processes: int = 8, *, here: bool =
     run = RunSettings(config.seed, config.steps, config.batch, config.rollouts, config.temperature, Path("runs"), planned=not here)
     trainer.setup(policy, run)
     missing = _missing(environment, config.tasks_timeout)
+    if not missing and (here or not hasattr(type(policy), "config_file") or policy.config_file() is not None):
+        rehearse(policy, complete(environment), first_tasks(config, complete(environment)), config.step_timeout)
     evolves = config.synthesizer is not None and config.tasks_per_evolution > 0
     evolutions = max(0, config.steps - 1) // config.evolve_every if evolves else 0
     wanted = evolutions * config.tasks_per_evolution + config.initial_synthetic

@@ -83,7 +83,8 @@ def evaluate(
         average=_with_error([_share(group) for group in groups]),
         best=_with_error(_best(groups, seeds)),
         by_seed=tuple(fmean(values) if values else None for values in _successes(groups, seeds)),
-        prompts=_prompts(runner.environment, groups),
+        messages=(messages := _messages(runner.environment, groups)),
+        prompts=_prompts(groups) or messages,
         usage=dict(policy.usage()) if isinstance(policy, HasUsage) else {},
     )
 
@@ -133,8 +134,8 @@ def _with_error(values: Sequence[float | None]) -> Estimate:
     return Estimate(fmean(known), stdev(known) / math.sqrt(len(known)) if len(known) > 1 else None)
 
 
-def _prompts(environment: Environment, groups: Sequence[RolloutGroup]) -> str:
-    """A digest of what the policy read before it wrote anything: the tools and each task's opening messages."""
+def _messages(environment: Environment, groups: Sequence[RolloutGroup]) -> str:
+    """A digest of the tools and each task's opening messages, which is the same for all models."""
     opened = {}
     for group in groups:
         for trajectory in group.trajectories[:1]:
@@ -142,7 +143,16 @@ def _prompts(environment: Environment, groups: Sequence[RolloutGroup]) -> str:
             opened[group.task.id] = [dict(message) for message in opening]
     with boundary(InfrastructureFault, f"environment {environment.name!r} failed in describe", keep=(CoevolveError,)):
         described = environment.describe()
-    shown = [described.notes, [[tool.name, tool.description, tool.parameters] for tool in described.tools], opened]
+    return _digest([described.notes, [[tool.name, tool.description, tool.parameters] for tool in described.tools], opened])
+
+
+def _prompts(groups: Sequence[RolloutGroup]) -> str:
+    """A digest of the token ids that the model got before it wrote anything; empty for a policy that gives no token ids."""
+    opened = {group.task.id: t.tokens.prompt_ids for group in groups for t in group.trajectories[:1] if t.tokens is not None}
+    return _digest(opened) if opened else ""
+
+
+def _digest(shown: Any) -> str:
     return hashlib.sha256(json.dumps(shown, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
 

@@ -54,8 +54,10 @@ class EvaluationReport:
     sampling: Mapping[str, Any] = field(factory=dict)
     by_seed: tuple[float | None, ...] = ()
     """Success with each seed."""
-    prompts: str = ""
+    messages: str = ""
     """Digest of the tools and the tasks' opening messages."""
+    prompts: str = ""
+    """Digest of the token ids that these became; that of the messages for a policy that gives no token ids."""
     scorer: str = ""
     usage: Mapping[str, float] = field(factory=dict)
     """The policy's calls, tokens and cost (HasUsage)."""
@@ -124,13 +126,14 @@ class EvaluationReport:
         return found | {f"best@{self.samples}": str(self.best)} if self.samples > 1 else found
 
     def shown_with(self) -> dict[str, Any]:
-        """Model, engine, sampling, prompts and scorer, which the figures must be shown with."""
+        """Model, engine, sampling, digests and scorer, which the figures must be shown with."""
         sampling = {name: value for name, value in self.sampling.items() if name != "seeds"}
         seeds = self.sampling.get("seeds", [])
         named = {"model": self.model, "engine": self.policy, **self.engine, **sampling, "seeds": " ".join(map(str, seeds))}
         own = self.provenance.get("scorer")
         scorer = self.scorer + (f" ({own})" if own else "")
-        return {name: value for name, value in (named | {"prompts": self.prompts, "scorer": scorer}).items() if value != ""}
+        digests = {"messages": self.messages if self.messages != self.prompts else "", "prompts": self.prompts}
+        return {name: value for name, value in (named | digests | {"scorer": scorer}).items() if value != ""}
 
 
 def render_table(reports: Sequence[EvaluationReport], console: "Console") -> None:

@@ -22,6 +22,7 @@ from ..record.teacher_calls import LateJournal, StoreJournal, replayed
 from ..record.timing import Clock
 from ..registry import Registry
 from ..rollouts.policy_chat import PolicyChat
+from ..rollouts.rehearsal import rehearse
 from ..rollouts.run_services import RunServices
 from ..rollouts.runner import RolloutLimits, RolloutRunner
 from ..settings.config import Config
@@ -74,6 +75,9 @@ def build(
         if isinstance(part, NeedsServices):
             part.bind_services(services)
     held_out = tasks_of(environment, config.evaluation.split, config.tasks_timeout)
+    with clock.part("start"):
+        rehearse(trainer.policy(), environment, first_tasks(config, environment), config.step_timeout)
+        rehearse(trainer.policy(), environment, held_out[:1], config.step_timeout)
     return partial(
         Loop,
         config=config,

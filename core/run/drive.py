@@ -149,7 +149,9 @@ def drive(
             loop.trainer.save_policy(folder / "policy")
         if ranks:
             ranks.gather(None)
-        summary = summarize(store, config, provenance(loop.runner.environment), clock.read(), clock.wall)
+        summary = summarize(
+            store, config, provenance(loop.runner.environment) | provenance(loop.trainer.policy()), clock.read(), clock.wall
+        )
         write_summary(summary, folder)
         notify("coevolve_run_finished", folder=folder, summary=summary)
         return summary

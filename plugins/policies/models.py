@@ -144,6 +144,8 @@ def load_model(path: str, device: str, dtype: Any, quantize: str = "") -> Any:
     """
     from transformers import AutoModelForCausalLM
 
+    from .saved_files import settle
+
     with reading(path):
         loaded: Any = AutoModelForCausalLM.from_pretrained(
             path,
@@ -160,6 +162,8 @@ def load_model(path: str, device: str, dtype: Any, quantize: str = "") -> Any:
             (model if quantize else model.to(device)).eval()
         except (RuntimeError, AssertionError) as error:  # such as too little memory on it
             raise UserError(f"policy.device {device!r} cannot be used: {one_line(error, 200)}") from error
+    if getattr(model, "generation_config", None) is not None:
+        settle(model.generation_config)
     return model
 
 
@@ -176,14 +180,28 @@ def _quantized(quantize: str, device: str, dtype: Any) -> dict[str, Any]:
 
 
 def check_config(path: str, tokenizer: Any) -> None:
-    """Raise UserError where the model's configuration cannot be read, its architecture is unknown, or a tokenizer id has no embedding."""
+    """Raise UserError where the configuration cannot be read, its architecture is unknown, or the tokenizer does not belong to it."""
     from transformers import AutoConfig
+
+    from .tokenizer_files import check_vocabulary
 
     with reading(path):
         rows = AutoConfig.from_pretrained(path, trust_remote_code=False).get_text_config().vocab_size
-    if (largest := max(tokenizer.get_vocab().values())) >= rows:
+    check_vocabulary(path, tokenizer, rows)
+
+
+def check_layers(path: str) -> None:
+    """Raise UserError for a model with layers that keep a state instead of keys and values: rows of a batch end at different lengths."""
+    from transformers import AutoConfig
+
+    with reading(path):
+        config = AutoConfig.from_pretrained(path, trust_remote_code=False).get_text_config()
+    kinds = [str(kind) for kind in getattr(config, "layer_types", None) or () if "attention" not in str(kind) or "linear" in str(kind)]
+    if kinds or not getattr(config, "num_attention_heads", None):
+        what = f"layers of the kind {kinds[0]!r}" if kinds else "no attention"
         raise UserError(
-            f"the tokenizer of model {path!r} has ids up to {largest}, but the model has only {rows} embeddings: save the right one with it"
+            f"model {path!r} ({config.model_type}) has {what}, which policy 'transformers' cannot sample from: choose a model whose layers "
+            "are all attention, or policy.name = vllm"
         )
 
 
@@ -197,28 +215,22 @@ def skeleton(path: str) -> Any:
         return AutoModelForCausalLM.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]  # transformers has no type for it
 
 
-def declared_eos(path: str) -> list[int]:
-    """Token ids that end a completion according to the model's files."""
-    from transformers import AutoConfig, GenerationConfig
-
-    with reading(path):
-        try:
-            found: Any = GenerationConfig.from_pretrained(path)
-        except OSError:  # a generation config is optional
-            found = AutoConfig.from_pretrained(path, trust_remote_code=False).get_text_config()
-    declared = found.eos_token_id
-    return [] if declared is None else [declared] if isinstance(declared, int) else list(declared)
-
-
 def load_tokenizer(path: str, chat_template: str = "") -> Any:
     """The model's tokenizer, which pads on the left; `chat_template` is the file of a template to use instead of the model's own.
 
-    Raises UserError for files that cannot be read and for a tokenizer without an end token.
+    Raises UserError for files that are missing or cannot be read, and for a tokenizer without an end token.
     """
     from transformers import AutoTokenizer
 
-    with reading(path):
-        tokenizer = AutoTokenizer.from_pretrained(path, padding_side="left", trust_remote_code=False)
+    from .tokenizer_files import check_files
+
+    try:
+        with reading(path):
+            tokenizer = AutoTokenizer.from_pretrained(path, padding_side="left", trust_remote_code=False)
+    except UserError:
+        check_files(path, None)
+        raise
+    check_files(path, type(tokenizer))
     if tokenizer.eos_token_id is None:
         raise UserError(f"the tokenizer of model {path!r} has no end token, so no completion would ever end; choose an instruct model")
     if tokenizer.pad_token_id is None:

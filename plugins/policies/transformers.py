@@ -10,7 +10,8 @@
 Sampled token ids and log-probabilities are stored as they were drawn; the environment's messages are appended as token suffixes.
 """
 
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -126,10 +127,24 @@ class TransformersPolicy:
 
     def check(self) -> None:
         """Raise UserError for faults that can be found without loading the weights: of files, chat template or device."""
-        from .models import check_config
+        from .end_tokens import check_end_ids
+        from .models import check_config, check_layers
+        from .saved_files import check_saving
 
         check_config(self.path, self.tokenizer)
+        if self.name == TransformersPolicy.name:
+            check_layers(self.path)
+        check_saving(self.path, self.tokenizer)
+        check_end_ids(self.path, self.tokenizer)
         _ = self.chat, self.placement
+
+    def check_messages(
+        self, openings: Sequence[tuple[Sequence[Message], Sequence[Mapping[str, Any]] | None]], replies: Sequence[Sequence[Message]]
+    ) -> None:
+        """Raise UserError where the chat template refuses or leaves out a part of what the environment says."""
+        from .shown_messages import check_shown
+
+        check_shown(self.chat, openings, replies)
 
     @property
     def model_settings(self) -> ModelSettings:
@@ -173,20 +188,38 @@ class TransformersPolicy:
 
     @cached_property
     def eos(self) -> frozenset[int]:
-        """Token ids that end a completion: the tokenizer's and those that the model declares."""
-        declared = getattr(self.model.generation_config, "eos_token_id", None)
-        listed = [] if declared is None else [declared] if isinstance(declared, int) else list(declared)
-        return frozenset([self.tokenizer.eos_token_id, *listed])
+        """Token ids that end a completion: the tokenizer's, those that the model declares, and the chat template's end of an answer."""
+        from .end_tokens import end_ids
+
+        return end_ids(self.tokenizer, getattr(self.model.generation_config, "eos_token_id", None), self.chat.end_token)
 
     @cached_property
     def engine(self) -> Any:
         from .lockstep import Lockstep
 
-        limit = getattr(self.model.config.get_text_config(), "max_position_embeddings", None) or 2048
-        asked = self.options.max_context
         dtype = self.placement[1]
         autocast = dtype if dtype != self.model.dtype else None
-        return Lockstep(self.model, self.eos, self.tokenizer.pad_token_id, min(asked, limit) if asked else limit, autocast)
+        return Lockstep(self.model, self.eos, self.tokenizer.pad_token_id, self.max_context, autocast)
+
+    @cached_property
+    def max_context(self) -> int:
+        """The most tokens that a conversation may have: what the options ask for, within the model's own limit."""
+        limit: int = getattr(self._config().get_text_config(), "max_position_embeddings", None) or 2048
+        asked = self.options.max_context
+        return min(asked, limit) if asked else limit
+
+    def _config(self) -> Any:
+        return self.model.config
+
+    def provenance(self) -> dict[str, Any]:
+        """What makes of messages what the model gets, and how it computes."""
+        digest = hashlib.sha256(self.tokenizer.get_chat_template().encode()).hexdigest()[:12]
+        return {
+            "chat_template": f"{self.options.chat_template or 'of the model'} ({digest})",
+            "dtype": str(self.placement[1]).removeprefix("torch."),
+            "max_context": self.max_context,
+            "end_tokens": " ".join(map(str, self.tokenizer.convert_ids_to_tokens(sorted(self.eos)))),
+        }
 
     def begin(self, task: Task, messages: Sequence[Message], tools: Sequence[dict[str, Any]] | None, row: int) -> Any:
         """A new TokenConversation about `task` that opens with `messages`; `row` selects its random numbers. Raises UserError.

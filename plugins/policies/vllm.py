@@ -67,23 +67,24 @@ class VllmPolicy(TransformersPolicy):
 
     @cached_property
     def eos(self) -> frozenset[int]:
-        """Token ids that end a completion: the tokenizer's and those that the model declares."""
-        from .models import declared_eos
+        """As that of policy "transformers", from the model's files."""
+        from .end_tokens import declared_eos, end_ids
 
-        return frozenset([self.tokenizer.eos_token_id, *declared_eos(self.path)])
+        return end_ids(self.tokenizer, declared_eos(self.path), self.chat.end_token)
 
     @cached_property
     def engine(self) -> Any:
+        from .vllm_engine import VllmEngine
+
+        return VllmEngine(self.path, self.eos, self.max_context, self.placement, self.options)
+
+    def _config(self) -> Any:
         from transformers import AutoConfig
 
         from .model_files import reading
-        from .vllm_engine import VllmEngine
 
         with reading(self.path):
-            config = AutoConfig.from_pretrained(self.path, trust_remote_code=False).get_text_config()
-        limit = getattr(config, "max_position_embeddings", None) or 2048
-        asked = self.options.max_context
-        return VllmEngine(self.path, self.eos, min(asked, limit) if asked else limit, self.placement, self.options)
+            return AutoConfig.from_pretrained(self.path, trust_remote_code=False)
 
 
 @hookimpl

@@ -1,5 +1,6 @@
 """Suffixes must equal the text that the chat template renders."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,3 +70,42 @@ def test_no_template_and_a_template_that_raises(tiny: Any) -> None:
     refusing = "{% if messages[-1]['role'] == 'tool' %}{{ raise_exception('no tools here') }}{% endif %}" + tiny.TEMPLATE
     with pytest.raises(UserError, match=r"refuses the conversation \(TemplateError: no tools here\)"):
         ChatFormat(tiny.tokenizer(refusing), "strict").suffix([{"role": "tool", "content": "w1"}], None, 0, False)
+
+
+EOS_AT_THE_END = (
+    "{% for message in messages %}<|{{ message['role'] }}|> {{ message['content'] }} <|end|> {% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|> {% else %}<pad>{% endif %}"
+)
+ONLY_LAST_IS_CHANGED = (
+    "{% for message in messages %}<|{{ message['role'] }}|> "
+    "{% if message['role'] == 'assistant' and loop.last %}<think> </think> {% endif %}{{ message['content'] }} <|end|> {% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|> {% endif %}"
+)
+NO_ANSWER_AT_THE_END = "{% if messages[-1]['role'] == 'assistant' %}{{ raise_exception('no') }}{% endif %}" + (
+    "{% for message in messages %}<|{{ message['role'] }}|> {{ message['content'] }} <|end|> {% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|> {% endif %}"
+)
+
+
+@pytest.mark.parametrize("template", [EOS_AT_THE_END, ONLY_LAST_IS_CHANGED, NO_ANSWER_AT_THE_END])
+def test_templates_are_judged_by_what_rollouts_render(tiny: Any, template: str) -> None:
+    tokenizer = tiny.tokenizer(template)
+    chat = ChatFormat(tokenizer, "tiny")
+    asked: list[dict[str, Any]] = [{"role": "user", "content": "w1"}]
+    ids = [*chat.prompt(asked, None), *tokenizer.encode("w2 <|end|>")]
+    ids += chat.suffix([{"role": "user", "content": "w3"}], None, ids[-1], True)
+    whole = [*asked, {"role": "assistant", "content": "w2"}, {"role": "user", "content": "w3"}]
+    assert ids == list(tokenizer.apply_chat_template(whole, add_generation_prompt=True, return_dict=False))
+
+
+@pytest.mark.parametrize("name", ["phi3", "phi3_training", "phi3_5", "phi3_5_training"])
+def test_templates_of_phi_are_append_only(tiny: Any, name: str) -> None:
+    import trl
+
+    text = (Path(trl.__file__).parent / "chat_templates" / f"{name}.jinja").read_text(encoding="utf-8")
+    assert ChatFormat(tiny.tokenizer(text), name).suffix_text([{"role": "user", "content": "w1"}], None).count("w1") == 1
+
+
+def test_a_template_that_asks_for_the_date_gets_the_same_one_every_day(tiny: Any) -> None:
+    dated = "{{ strftime_now('%d %B %Y') }} " + tiny.TEMPLATE
+    assert ChatFormat(tiny.tokenizer(dated), "dated").prompt_text([{"role": "user", "content": "w1"}], None).startswith("01 January 2025 ")

@@ -28,7 +28,8 @@ class Session:
         self.options, self._run, self._tokenizer, self.loop, self.largest_gap = options, run, tokenizer, loop, largest_gap
         self.trainer: Any = None
         self.gap: Any = None
-        self._rows: dict[str, list[Any]] = {}
+        self.rows: dict[str, list[Any]] = {}
+        """Of the last iteration, as TRL takes them."""
         self._metrics = IterationMetrics()
         self.learning_rate = 0.0
         """Rate of the optimiser step that is under way."""
@@ -47,14 +48,14 @@ class Session:
             policy.release()
             if trainer.copy:
                 trainer.copy.drop()
-            self._rows = self._as_rows(groups, iteration)
+            self.rows = self._as_rows(groups, iteration)
             self._iteration = iteration
         first = trainer.accelerator.process_index * len(prompts)
         mine = slice(first, first + len(prompts))
-        expected = [f"{iteration}:{n // self._run.rollouts}" for n in range(len(self._rows["score"]))][mine]
+        expected = [f"{iteration}:{n // self._run.rollouts}" for n in range(len(self.rows["score"]))][mine]
         if prompts != expected:
             raise CoevolveError(f"iteration {iteration}: the trainer's tickets are not those of its rows; this is a defect of coevolve")
-        return {name: values[mine] for name, values in self._rows.items()}
+        return {name: values[mine] for name, values in self.rows.items()}
 
     def _as_rows(self, groups: Sequence[RolloutGroup], iteration: int) -> dict[str, list[Any]]:
         from .trl_trainer import rows_for_trl
@@ -85,7 +86,7 @@ class Session:
         metrics, self._metrics = self._metrics.means(), IterationMetrics()
         gap, self.trainer.gap = self.gap, type(self.gap)()
         metrics |= {"logprob_gap": gap.mean, "logprob_gap_max": gap.max, "logprob_ratio": gap.ratio}
-        metrics["trained_tokens"] = float(sum(map(sum, self._rows["env_mask"])))
+        metrics["trained_tokens"] = float(sum(map(sum, self.rows["env_mask"])))
         if not math.isfinite(metrics.get("grad_norm", 0.0)):  # DeepSpeed shows no gradients before its step
             raise CoevolveError(f"iteration {self._iteration}: the gradient is not finite; {RESUME}", change=SMALLER)
         return self.loop.finish_iteration(self._iteration, metrics)

@@ -35,6 +35,7 @@ from .launch import Launch, check_checkpoint, launch
 from .objective import objective_settings
 from .options import SCHEDULES, GrpoOptions, reward
 from .session import Session
+from .trainable import check_trainable
 
 
 class Grpo:
@@ -55,6 +56,7 @@ class Grpo:
         self._local_rows = 0
         self._launch = Launch.WHOLE
         self._trainer: Any = None
+        self._session: Any = None
         self._whole: Any = None
         """Where the weights are split: those to save, in the first process."""
 
@@ -71,7 +73,10 @@ class Grpo:
         self._launch = launch(self.options.quantize, processes)
         if not (run.planned and weights.config_file() is None):
             weights.check()
-            self._check_adapter(weights)
+            with quiet():
+                skeleton = weights.skeleton()
+            check_trainable(skeleton, weights.model_settings.model)
+            self._check_adapter(skeleton)
         self._local_rows = run.batch * run.rollouts // processes
         self._policy, self._run = weights, run
         if self.options.quantize and not run.planned:
@@ -111,18 +116,20 @@ class Grpo:
         if importlib.util.find_spec("bitsandbytes") is None:
             raise UserError('trainer.quantize "4bit" needs the package bitsandbytes: pip install bitsandbytes')
 
-    def _check_adapter(self, policy: Any) -> None:
-        """Put the adapters into the model's skeleton."""
+    def _check_adapter(self, model: Any) -> None:
+        """Put the adapters into `model`, a skeleton."""
         rank, targets = self.options.lora_rank, self.options.lora_targets
         if not rank:
             return
         from peft import get_peft_model
 
-        model = policy.skeleton()
         width = model.config.get_text_config().hidden_size
         if rank > width:
             raise UserError(f"trainer.lora_rank is {rank}, above the model's width {width}: set it to that or less")
-        head = {name.rpartition(".")[2] for name, module in model.named_modules() if module is model.get_output_embeddings()}
+        heads = [model.get_output_embeddings()]
+        if model.config.get_text_config().tie_word_embeddings:  # merged into it, an adapter would change the head too
+            heads.append(model.get_input_embeddings())
+        head = {name.rpartition(".")[2] for name, module in model.named_modules() if any(module is one for one in heads)}
         if named := head.intersection(name.rpartition(".")[2] for name in targets):
             raise UserError(f"trainer.lora_targets names {named.pop()!r}, the model's head, which takes no adapter: remove it")
         try:
@@ -157,7 +164,10 @@ class Grpo:
                 self._whole = whole_state(self._trainer.model, self._trainer.accelerator.is_main_process)
 
     def save_policy(self, folder: Path) -> None:
-        """Write model and tokenizer as one folder of safetensors; adapters are merged into a copy of the weights."""
+        """Write model and tokenizer as one folder of safetensors; adapters are merged into a copy of the weights. Then read them back.
+
+        Raises CoevolveError where what is read back is not the trained policy.
+        """
         with quiet():
             model = self._policy.load() if self._trainer is None else self._trainer.accelerator.unwrap_model(self._trainer.model)
             if hasattr(model, "peft_config"):
@@ -165,6 +175,16 @@ class Grpo:
             else:
                 model.save_pretrained(folder, state_dict=self._whole)
             self._policy.tokenizer.save_pretrained(folder)
+            self._check_saved(model, folder)
+
+    def _check_saved(self, model: Any, folder: Path) -> None:
+        from .saved_policy import check_saved
+        from .sharded_weights import read_whole
+
+        live = self._trainer.copy.model if self._trainer is not None and self._trainer.copy else model
+        rows = {} if self._session is None else self._session.rows
+        with read_whole():
+            check_saved(self._policy, live, folder, rows, self.largest_gap(), bool(self.options.quantize))
 
     def _merged(self, model: Any) -> Any:
         """The adapters in a fresh copy of the weights beneath them, which in training may be quantised."""
@@ -197,7 +217,7 @@ class Grpo:
                 f"{torch.cuda.device_count()} GPUs are visible: start one process for each (torchrun --nproc-per-node "
                 f"{torch.cuda.device_count()} -m coevolve run ...), or choose one with CUDA_VISIBLE_DEVICES=0"
             )
-        session = Session(self.options, self._run, self._policy.tokenizer, self.largest_gap(), loop, resume_from)
+        session = self._session = Session(self.options, self._run, self._policy.tokenizer, self.largest_gap(), loop, resume_from)
         dtype = self._policy.placement[1]
         # Full training keeps float32 weights (small updates vanish in bfloat16) and computes in the policy's dtype; what splits them makes
         # them float32 itself, when each process has only its part to keep.
