@@ -1,4 +1,17 @@
-"""Texts and errors as one short line, for error messages, reports and the store."""
+"""Texts and errors as one short line, for error messages, reports and the store; the texts of files that users write."""
+
+from pathlib import Path
+
+
+def read_text(file: Path) -> str:
+    """The text of a file that a user writes: UTF-8, whatever the locale, without the byte order mark that some editors put first.
+
+    OSError for a file that cannot be read; ValueError, which names the fix, for one in another encoding.
+    """
+    try:
+        return file.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError("it is not UTF-8 text; save it in the encoding UTF-8") from error
 
 
 def one_line(text: object, limit: int | None = None) -> str:

@@ -24,6 +24,7 @@ from ..registry import Registry
 from ..run.prepare import prepare
 from ..settings.config import Config
 from ..settings.sources import SettingSource, setting_sources
+from ..text import read_text
 
 FORMAT = "coevolve tasks 1"
 
@@ -107,9 +108,9 @@ def write(file: Path, text: str) -> None:
 def read_lines(file: Path) -> list[tuple[int, dict[str, Any]]]:
     """The JSON objects of a file of JSON lines, each with its line's number; UserError that names the line which is not one."""
     try:
-        texts = file.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not a text file"
+        texts = read_text(file).split("\n")  # splitlines also splits at characters that JSON leaves as they are, such as U+2028
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
         raise UserError(f"cannot read {file}: {why}; name a file of JSON lines") from error
     found = []
     for number, text in enumerate(texts, 1):

@@ -16,6 +16,7 @@ from typing import Any
 from attrs import frozen
 
 from ..errors import UserError, did_you_mean
+from ..text import read_text
 
 ONE = ("environment", "policy", "trainer", "sampler", "synthesizer", "executor")
 """Tables that choose one component: `name` and its options."""
@@ -75,7 +76,7 @@ def given_options(*options: tuple[str, str, Any]) -> list[SettingSource]:
 def read_file(file: Path) -> dict[str, Any]:
     """The tables of a TOML file."""
     try:
-        return tomllib.loads(file.read_text("utf-8"))
+        return tomllib.loads(read_text(file))
     except OSError as error:
         raise UserError(f"cannot read {file}: {error.strerror}; name an existing TOML file") from error
     except (ValueError, RecursionError) as error:  # ValueError: also for bytes that are not UTF-8, and for a number with too many digits
