@@ -1,12 +1,12 @@
 """Commands that list what there is: plugins, options, recipes, the resolved configuration."""
 
 import json
-import sys
 from typing import Annotated
 
 import typer
 
 from .arguments import AsJson, Block, ConfigFile, Recipe, Sets
+from .output import print_file
 
 
 def plugins(block: Block = None, as_json: AsJson = False) -> None:
@@ -57,4 +57,4 @@ def config(recipe: Recipe = "desk", file: ConfigFile = None, sets: Sets = None, 
     from ..settings.sources import setting_sources
 
     settings, _ = prepare(setting_sources(recipe, file, sets or ()), block or ())
-    sys.stdout.write(dump_toml(settings))
+    print_file(dump_toml(settings))

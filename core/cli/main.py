@@ -20,6 +20,7 @@ from .env import env
 from .evaluate import evaluate
 from .judge import judge
 from .listings import config, options, plugins, recipes
+from .output import any_text
 from .plugin_commands import PluginGroup
 
 app = typer.Typer(
@@ -34,6 +35,7 @@ app.add_typer(env, name="env")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    any_text()
     try:
         code = app(args=None if argv is None else list(argv), prog_name="coevolve", standalone_mode=False)
     except UserError as error:

@@ -12,13 +12,14 @@ SEAL = "sealed.json"
 
 def seal(folder: Path) -> None:
     """Write down the SHA-256 of every file of a complete checkpoint."""
-    (folder / SEAL).write_text(json.dumps({str(file.relative_to(folder)): _digest(file) for file in _files(folder)}, indent=1))
+    digests = {str(file.relative_to(folder)): _digest(file) for file in _files(folder)}
+    (folder / SEAL).write_text(json.dumps(digests, indent=1), "utf-8")
 
 
 def damage(folder: Path) -> str | None:
     """What is wrong with a sealed checkpoint, for the user; None when it is whole."""
     try:
-        sealed = json.loads((folder / SEAL).read_text())
+        sealed = json.loads((folder / SEAL).read_text("utf-8"))
         for name, digest in sealed.items():
             if not (folder / name).is_file():
                 return f"{name} is missing"

@@ -86,5 +86,5 @@ def fail(code: int, text: str, *, own: bool = False) -> int:
     if file := os.environ.get("TORCHELASTIC_ERROR_FILE"):
         with suppress(OSError):
             extra = {"py_callstack": line, "timestamp": str(int(time.time()))}
-            Path(file).write_text(json.dumps({"message": {"message": line, "extraInfo": extra}}))
+            Path(file).write_text(json.dumps({"message": {"message": line, "extraInfo": extra}}), "utf-8")
     return code

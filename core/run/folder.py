@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from filelock import FileLock, Timeout
@@ -46,6 +47,23 @@ def hold(folder: Path) -> Iterator[None]:
         lock.release()
 
 
+def check_new(folder: Path) -> None:
+    """UserError where a run cannot begin in `folder`, which may be absent or empty."""
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:  # the libraries that save models cannot write there
+        raise UserError(
+            f"the name {folder} is not text in the locale's encoding: choose another --out, or set the variable LC_ALL=C.UTF-8"
+        ) from None
+    with disk_errors(folder):
+        if folder.is_symlink() and not folder.exists():
+            raise UserError(f"{folder} is a link to {os.readlink(folder)}, which is not there: choose another --out, or remove the link")
+        if folder.exists() and not folder.is_dir():
+            raise UserError(f"{folder} is a file: choose another --out")
+        if folder.exists() and any(folder.iterdir()):
+            raise UserError(f"{folder} is not empty: choose another --out, or go on with it: coevolve resume {quote(str(folder))}")
+
+
 def open_store(folder: Path) -> Store:
     """The store of a run that resumes, made anew where the run stopped before it had one. UserError when it is lost."""
     path, checkpoints = folder / "run.sqlite", folder / "checkpoints"
@@ -65,18 +83,18 @@ def write_versions(registry: Registry, folder: Path) -> None:
         except importlib.metadata.PackageNotFoundError:
             found[name] = None
     found["plugins"] = [f"{record.name} ({record.distribution} {record.version})" for record in registry.records if not record.error]
-    (folder / "versions.json").write_text(json.dumps(found, indent=1))
+    (folder / "versions.json").write_text(json.dumps(found, indent=1), "utf-8")
 
 
 def write_summary(summary: Mapping[str, Any], folder: Path) -> None:
     """Write the final table as data to summary.json."""
-    (folder / "summary.json").write_text(json.dumps(summary, indent=1))
+    (folder / "summary.json").write_text(json.dumps(summary, indent=1), "utf-8")
 
 
 def write_config(config: Config, folder: Path) -> None:
     """Replace the run's config.toml in one step: killed anywhere, the run has the old one or the new one."""
     file, made = folder / "config.toml", folder / "config.toml.new"
-    made.write_text(dump_toml(config))
+    made.write_text(dump_toml(config), "utf-8")
     os.replace(made, file)
 
 
@@ -91,7 +109,7 @@ def _disk_fault(folder: Path, error: Exception) -> CoevolveError | None:
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.ENOSPC, errno.EDQUOT) or any(words in str(error) for words in FULL):
         return CoevolveError(f"the disk of {folder} is full: free space")
-    denied = (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.ENOENT)
+    denied = (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.ENOENT, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL)
     if number in denied and str(folder) in str(getattr(error, "filename", "")):
         return UserError(f"cannot write the run in {folder}: {os.strerror(number)}; choose another --out")
     if number in (errno.EEXIST, errno.EISDIR) and str(folder) in str(getattr(error, "filename", "")):
