@@ -20,7 +20,7 @@ from .env import env
 from .evaluate import evaluate
 from .judge import judge
 from .listings import config, options, plugins, recipes
-from .output import any_text
+from .output import any_text, say
 from .plugin_commands import PluginGroup
 
 app = typer.Typer(
@@ -58,10 +58,10 @@ def root(
     if version:
         from ..version import __version__
 
-        print(f"coevolve {__version__}")
+        say(f"coevolve {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        print(context.get_help())
+        say(context.get_help())
     if follows() and context.invoked_subcommand not in ("run", "resume"):
         raise typer.Exit  # rank 0 alone runs commands that are not runs
 
@@ -104,7 +104,7 @@ def run(
         from .plan import plan
 
         if not follows():
-            print("\n".join(plan(settings, registry, here=True)))
+            say("\n".join(plan(settings, registry, here=True)))
         return
     from ..run.drive import follow, start
 
@@ -129,7 +129,7 @@ def plan(
     from ..settings.sources import setting_sources
     from .plan import plan as lines
 
-    print("\n".join(lines(*prepare(setting_sources(recipe, config, sets or ()), block or ()), processes)))
+    say("\n".join(lines(*prepare(setting_sources(recipe, config, sets or ()), block or ()), processes)))
 
 
 @app.command(short_help="Continue a run that was stopped.")
@@ -179,7 +179,7 @@ def why(
     from .why import why as story
 
     for line in story(folder, task, full=full):
-        print(line)
+        say(line)
 
 
 app.command(short_help="Read, judge and compare the tasks that a run made.")(judge)

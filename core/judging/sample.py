@@ -24,7 +24,7 @@ from ..registry import Registry
 from ..run.prepare import prepare
 from ..settings.config import Config
 from ..settings.sources import SettingSource, setting_sources
-from ..text import read_text
+from ..text import command_line, read_text
 
 FORMAT = "coevolve tasks 1"
 
@@ -66,7 +66,8 @@ def read_sample(source: Path, block: Sequence[str] = ()) -> Sample:
     if source.is_dir():
         return _of_run(source, block)
     if not source.is_file():
-        raise UserError(f"{source} is neither a run's folder nor a file of tasks; write one: coevolve judge RUN --export {source}")
+        quoted = command_line(source)
+        raise UserError(f"{source} is neither a run's folder nor a file of tasks; write one: coevolve judge RUN --export {quoted}")
     return _of_file(source, block)
 
 

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from ..errors import UserError
+from ..text import command_line
 from .store import Store
 
 SEAL = "sealed.json"
@@ -46,7 +47,7 @@ def newest_whole(store: Store, folder: Path) -> tuple[tuple[int, str] | None, st
             return (iteration, name), note
         first = first or f"the checkpoint of iteration {iteration}, {folder / name}, is damaged ({why})"
     if first:
-        again = f"coevolve run --config {folder / 'config.toml'} --out OTHER"
+        again = command_line("coevolve", "run", "--config", folder / "config.toml", "--out", "OTHER")
         raise UserError(f"{first} and no earlier one is whole: restore the checkpoints from a copy, or begin again: {again}")
     return None, None
 

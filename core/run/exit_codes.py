@@ -13,6 +13,7 @@ from pathlib import Path
 import typer
 
 from ..errors import CoevolveError, UserError
+from ..text import command_line, printable
 
 
 def launched() -> bool:
@@ -48,8 +49,8 @@ def resumable(folder: Path | None) -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     def how(change: str = "") -> str:
-        sets = f" --set {change}" if change else ""
-        return f"; go on with: coevolve resume {folder}{sets}" if folder and (folder / "config.toml").is_file() else ""
+        sets = ("--set", change) if change else ()
+        return f"; go on with: {command_line('coevolve', 'resume', folder, *sets)}" if folder and (folder / "config.toml").is_file() else ""
 
     main = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, _terminate) if main else None
@@ -82,7 +83,7 @@ def fail(code: int, text: str, *, own: bool = False) -> int:
     """
     line = f"coevolve: {' '.join(text.split())}"
     if own or code != 2 or not follows() or os.environ.get("LOCAL_RANK", "0") == "0":
-        print(line, file=sys.stderr)
+        print(printable(line), file=sys.stderr)
     if file := os.environ.get("TORCHELASTIC_ERROR_FILE"):
         with suppress(OSError):
             extra = {"py_callstack": line, "timestamp": str(int(time.time()))}

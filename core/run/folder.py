@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 from filelock import FileLock, Timeout
@@ -26,6 +25,7 @@ from ..errors import CoevolveError, UserError, translated
 from ..record.store import Store
 from ..registry import Registry
 from ..settings.config import Config, dump_toml
+from ..text import command_line
 
 VERSIONED = ("coevolve", "torch", "transformers", "trl", "peft", "accelerate", "datasets", "numpy", "safetensors", "attrs", "pluggy")
 
@@ -61,7 +61,7 @@ def check_new(folder: Path) -> None:
         if folder.exists() and not folder.is_dir():
             raise UserError(f"{folder} is a file: choose another --out")
         if folder.exists() and any(folder.iterdir()):
-            raise UserError(f"{folder} is not empty: choose another --out, or go on with it: coevolve resume {quote(str(folder))}")
+            raise UserError(f"{folder} is not empty: choose another --out, or go on with it: {command_line('coevolve', 'resume', folder)}")
 
 
 def open_store(folder: Path) -> Store:
@@ -69,7 +69,7 @@ def open_store(folder: Path) -> Store:
     path, checkpoints = folder / "run.sqlite", folder / "checkpoints"
     lost = not path.exists() or path.stat().st_size == 0
     if lost and checkpoints.is_dir() and any(checkpoints.iterdir()):
-        again = f"coevolve run --config {folder / 'config.toml'} --out OTHER"
+        again = command_line("coevolve", "run", "--config", folder / "config.toml", "--out", "OTHER")
         raise UserError(f"{folder} has checkpoints, but its {path.name} is lost: restore it from a copy, or begin again: {again}")
     return Store(path, create=True)
 

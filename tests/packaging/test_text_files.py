@@ -42,7 +42,7 @@ def _text_mode(call: ast.Call, given: dict[str | None, ast.expr]) -> bool:
     return not any("b" in mode for mode in found) and not (method and not set(found[0]) <= set("rwaxt+"))
 
 
-@pytest.mark.parametrize("folder", sorted({str(file.relative_to(ROOT).parts[0]) for file in FILES}))
+@pytest.mark.parametrize("folder", sorted({file.relative_to(ROOT).parts[0] for file in FILES}))
 def test_every_text_names_its_encoding(folder: str) -> None:
     files = [file for file in FILES if file.relative_to(ROOT).parts[0] == folder]
     found = [f"{file.relative_to(ROOT)}:{line}" for file in files for line in unnamed(ast.parse(file.read_text("utf-8")))]
