@@ -14,7 +14,8 @@ from typing import Annotated
 import typer
 
 from ..errors import CoevolveError, UserError
-from ..run.exit_codes import fail, follows, resumable
+from ..run.exit_codes import fail, resumable
+from ..run.launcher import another_runs, check_launch, follows, world_size
 from .arguments import Block, ConfigFile, Recipe, RunFolder, Sets
 from .env import env
 from .evaluate import evaluate
@@ -62,7 +63,9 @@ def root(
         raise typer.Exit
     if context.invoked_subcommand is None:
         say(context.get_help())
-    if follows() and context.invoked_subcommand not in ("run", "resume"):
+    if context.invoked_subcommand in ("eval", "plan"):
+        world_size()
+    if another_runs() and context.invoked_subcommand not in ("run", "resume"):
         raise typer.Exit  # rank 0 alone runs commands that are not runs
 
 
@@ -100,6 +103,7 @@ def run(
         ("--replay", "replay", str(replay.absolute()) if replay else None),
     )
     settings, registry = prepare([*setting_sources(recipe, config, sets or ()), *given], block or ())
+    check_launch()
     if dry_run:
         from .plan import plan
 
@@ -143,6 +147,7 @@ def resume(folder: RunFolder, sets: Sets = None) -> None:
 
     sources = setting_sources(None, run_file(folder), sets or ())
     registry = load_allowed(sources)
+    check_launch()
     if follows():
         with resumable(None):
             raise typer.Exit(follow(resolve(registry, sources), registry))

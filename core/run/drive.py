@@ -20,9 +20,10 @@ from ..settings.config import Config, resolve
 from ..settings.sources import SettingSource, setting_sources
 from ..workers.remote_environment import placed_environment
 from .build import begin, build, make_trainer, open_journal, restore
-from .exit_codes import code_of, launched
+from .exit_codes import code_of
 from .folder import check_new, disk_errors, hold, open_store, write_config, write_summary, write_versions
 from .held_out import check_first_tasks
+from .launcher import check_launch, launched
 from .ranks import FollowerLoop, LeaderLoop, RankResult, Ranks, RunAborted, RunStarted
 from .resume_rules import check_changes
 
@@ -97,6 +98,7 @@ def follow(config: Config, registry: Registry) -> int:
 @contextmanager
 def _ranks(config: Config) -> Iterator[Ranks | None]:
     """The run's ranks where a launcher started several processes, else None. An error before the run began ends the other ranks quietly."""
+    check_launch()
     if not launched():
         yield None
         return

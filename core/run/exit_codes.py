@@ -14,21 +14,7 @@ import typer
 
 from ..errors import CoevolveError, UserError
 from ..text import command_line, printable
-
-
-def launched() -> bool:
-    """Whether a launcher started several ranks; UserError when several were asked for and one was started."""
-    if "WORLD_SIZE" not in os.environ and "MASTER_ADDR" in os.environ and os.environ.get("ACCELERATE_USE_CPU") == "True":
-        raise UserError(
-            "accelerate launch --cpu starts one process, whatever its --num_processes: for several give --multi_gpu in its place, which "
-            "needs no GPU, or use torchrun --nproc-per-node"
-        )
-    return int(os.environ.get("WORLD_SIZE", "1")) > 1
-
-
-def follows() -> bool:
-    """Whether this is one of several ranks, but not rank 0."""
-    return int(os.environ.get("WORLD_SIZE", "1")) > 1 and int(os.environ.get("RANK", "0")) > 0
+from .launcher import follows, launched
 
 
 class _Terminated(KeyboardInterrupt):

@@ -1,7 +1,7 @@
 """A run's folder, which one process at a time may write.
 
 config.toml     the resolved configuration                             write_config
-versions.json   Python, libraries, plugins                             write_versions
+versions.json   Python, libraries, plugins, variables                  write_versions
 run.sqlite      everything that happened                               record/store.py
 checkpoints/    the trainer's files, sealed with their digests         the trainer, record/checkpoints.py
 policy/         the trained policy                                     the trainer's save_policy
@@ -28,6 +28,9 @@ from ..settings.config import Config, dump_toml
 from ..text import command_line
 
 VERSIONED = ("coevolve", "torch", "transformers", "trl", "peft", "accelerate", "datasets", "numpy", "safetensors", "attrs", "pluggy")
+
+VARIABLES = ("ACCELERATE_", "FSDP_", "PARALLELISM_CONFIG_", "TORCH", "NVIDIA_TF32", "CUBLAS_", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+"""Beginnings of the environment variables from which the libraries take how they compute."""
 
 FULL = (os.strerror(errno.ENOSPC), "disk is full", "unexpected pos")
 """Words in the errors of libraries that meet a full disk; the last is that of torch's archive writer."""
@@ -75,7 +78,7 @@ def open_store(folder: Path) -> Store:
 
 
 def write_versions(registry: Registry, folder: Path) -> None:
-    """Write the versions of Python, the libraries and every working plugin to versions.json."""
+    """Write the versions of Python, the libraries and every working plugin to versions.json, and the variables that the libraries read."""
     found: dict[str, Any] = {"python": platform.python_version(), "machine": platform.machine()}
     for name in VERSIONED:
         try:
@@ -83,6 +86,7 @@ def write_versions(registry: Registry, folder: Path) -> None:
         except importlib.metadata.PackageNotFoundError:
             found[name] = None
     found["plugins"] = [f"{record.name} ({record.distribution} {record.version})" for record in registry.records if not record.error]
+    found["variables"] = {name: value for name, value in sorted(os.environ.items()) if name.startswith(VARIABLES)}
     (folder / "versions.json").write_text(json.dumps(found, indent=1), "utf-8")
 
 

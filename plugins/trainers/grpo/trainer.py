@@ -30,7 +30,7 @@ from coevolve import (
 )
 
 from ...library_logging import quiet
-from .launch import Launch, check_checkpoint, launch
+from .launch import Launch, check_checkpoint, check_variables, launch
 from .objective import objective_settings
 from .options import SCHEDULES, GrpoOptions
 from .session import Session
@@ -71,6 +71,8 @@ class Grpo:
         if not (run.planned and weights.config_file() is None):
             weights.check()
             self._check_adapter(weights)
+        if not run.planned:
+            check_variables(weights.placement[0], str(weights.placement[1]) == "torch.bfloat16")
         self._local_rows = run.batch * run.rollouts // processes
         self._policy, self._run = weights, run
         if self.options.quantize and not run.planned:
