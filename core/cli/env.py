@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from ..errors import UserError
+from .output import say
 
 env = typer.Typer(help="Environments, and the data that some of them need.", rich_markup_mode=None)
 
@@ -14,7 +15,7 @@ EnvironmentName = Annotated[str, typer.Argument(metavar="NAME", help="An environ
 @env.callback(invoke_without_command=True)
 def env_root(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
-        print(context.get_help())
+        say(context.get_help())
 
 
 @env.command("list", short_help="Which environments there are.")
@@ -28,7 +29,7 @@ def env_list() -> None:
         component = registry.component("environment", name)
         ready = not (issubclass(component, Installable) and any(not line.startswith(NOTE) for line in component.doctor(thorough=False)))
         origin = registry.distribution("environment", name)
-        print(f"{name} ({origin}): {'ready' if ready else f'needs `coevolve env setup {name}`'}")
+        say(f"{name} ({origin}): {'ready' if ready else f'needs `coevolve env setup {name}`'}")
 
 
 @env.command("setup", short_help="Fetch an environment's data.")
@@ -46,11 +47,11 @@ def env_setup(
     component = load_plugins().component("environment", name)
     settings = dict(_setting(setting) for setting in sets or ())
     if issubclass(component, Installable):
-        print(f"{name}: {component.setup(**settings)}")
+        say(f"{name}: {component.setup(**settings)}")
     elif settings:
         raise UserError(f"environment {name!r} needs no set-up and takes no settings; remove --set")
     else:
-        print(f"{name}: needs no set-up")
+        say(f"{name}: needs no set-up")
 
 
 @env.command("doctor", short_help="Name what an environment lacks.")
@@ -62,10 +63,10 @@ def env_doctor(name: EnvironmentName) -> None:
     component = load_plugins().component("environment", name)
     found = component.doctor() if issubclass(component, Installable) else []
     for line in found:
-        print(f"{name}: {line}")
+        say(f"{name}: {line}")
     if any(not line.startswith(NOTE) for line in found):
         raise typer.Exit(1)
-    print(f"{name}: ready")
+    say(f"{name}: ready")
 
 
 def _setting(text: str) -> tuple[str, str]:

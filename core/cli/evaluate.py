@@ -11,6 +11,7 @@ import typer
 from ..errors import UserError
 from ..run.exit_codes import resumable
 from .arguments import AsJson, Block, ConfigFile, Sets
+from .output import say
 
 if TYPE_CHECKING:
     from ..registry import Registry
@@ -114,7 +115,7 @@ def _print_reports(reports: "list[EvaluationReport]", *, alone: bool, as_json: b
     from ..rollouts.evaluation_report import render_table
 
     if as_json:
-        print(reports[0].to_json() if alone else json.dumps({"evaluations": [report.as_dict() for report in reports]}))
+        say(reports[0].to_json() if alone else json.dumps({"evaluations": [report.as_dict() for report in reports]}))
     elif alone:
         reports[0].render(Console(soft_wrap=True))
     else:

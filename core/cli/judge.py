@@ -1,7 +1,6 @@
 """`coevolve judge`: read tasks as an annotator does, give verdicts, and say what the verdicts and the tasks amount to."""
 
 import getpass
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +9,7 @@ import typer
 
 from ..errors import UserError, did_you_mean
 from .arguments import Block
+from .output import say, say_error
 
 if TYPE_CHECKING:
     from ..contracts import Environment
@@ -72,7 +72,7 @@ def judge(
     if rubric:
         from ..judging.rubric import rubric as text
 
-        print(text(), end="")
+        say(text(), end="")
         return
     if source is None:
         raise UserError("name the run or the file of tasks to judge: coevolve judge RUN (see coevolve judge --help)")
@@ -90,7 +90,7 @@ def judge(
         from ..judging.sample import export as write_export
 
         write_export(chosen, export)
-        print(f"{len(chosen.tasks)} tasks in {export}")
+        say(f"{len(chosen.tasks)} tasks in {export}")
     elif verdicts:
         _take(chosen, verdicts)
         _report(chosen, by)
@@ -152,11 +152,11 @@ def _show(sample: "Sample", format: str, out: Path | None, tools: bool) -> None:
         else:
             text = as_text(view, number, of, width, signatures=tools)
         if out is None:
-            print(text)
+            say(text)
         texts.append(text)
     if out is not None:
         write(out, "\n".join(texts) + "\n")
-        print(f"{of} tasks in {out}")
+        say(f"{of} tasks in {out}")
 
 
 def _width() -> int:
@@ -171,7 +171,7 @@ def _take(sample: "Sample", file: Path) -> None:
     found = read_verdicts(file, sample.whole)
     if file.resolve() != sample.kept.resolve():
         keep(sample.kept, found)
-    print(f"{len(found)} verdicts taken from {file}; all are kept in {sample.kept}")
+    say(f"{len(found)} verdicts taken from {file}; all are kept in {sample.kept}")
 
 
 def _report(sample: "Sample", by: str | None = None) -> None:
@@ -179,7 +179,7 @@ def _report(sample: "Sample", by: str | None = None) -> None:
     from ..judging.verdicts import kept_verdicts
 
     for line in report(sample.tasks, kept_verdicts(sample.kept, sample.whole), by):
-        print(line)
+        say(line)
 
 
 def _diversity(sample: "Sample", beside: str | None) -> None:
@@ -190,7 +190,7 @@ def _diversity(sample: "Sample", beside: str | None) -> None:
     split = beside or config.train_split
     check_splits(environment, [split], config.tasks_timeout)
     for line in compared(environment, sample.tasks, tasks_of(environment, split, config.tasks_timeout), split):
-        print(line)
+        say(line)
 
 
 def _left(sample: "Sample", judge: str) -> "list[Task]":
@@ -199,7 +199,7 @@ def _left(sample: "Sample", judge: str) -> "list[Task]":
 
     judged = {verdict.task for verdict in kept_verdicts(sample.kept, sample.whole) if verdict.judge == judge}
     left = [task for task in sample.tasks if task.id not in judged]
-    print(f"{len(left)} of {len(sample.tasks)} tasks are left for judge {judge}; verdicts are kept in {sample.kept}")
+    say(f"{len(left)} of {len(sample.tasks)} tasks are left for judge {judge}; verdicts are kept in {sample.kept}")
     return left
 
 
@@ -214,7 +214,7 @@ def _ask(sample: "Sample", name: str | None, tools: bool) -> None:
         (task, as_text(view, number, len(left), _width(), signatures=tools), view)
         for number, (task, view) in enumerate(_views(sample, left), 1)
     )
-    for verdict in ask(shown, judge, input, print):
+    for verdict in ask(shown, judge, input, say):
         keep(sample.kept, [verdict])
     _report(sample)
 
@@ -229,7 +229,7 @@ def _by_model(sample: "Sample", model: str, base_url: str | None, api_key_env: s
     shown = [(task, as_json(view, signatures=True)) for task, view in _views(sample, _left(sample, name))]
 
     def failed(task: "Task", why: str) -> None:
-        print(f"coevolve: {task.id} has no verdict of {name}: {why}", file=sys.stderr)
+        say_error(f"coevolve: {task.id} has no verdict of {name}: {why}")
 
     lots: Iterator[list[TaskVerdict]] = judge_by_model(policy, shown, name, failed)
     for lot in lots:

@@ -1,12 +1,12 @@
 """Commands that list what there is: plugins, options, recipes, the resolved configuration."""
 
 import json
-import sys
 from typing import Annotated
 
 import typer
 
 from .arguments import AsJson, Block, ConfigFile, Recipe, Sets
+from .output import print_file, say
 
 
 def plugins(block: Block = None, as_json: AsJson = False) -> None:
@@ -18,13 +18,13 @@ def plugins(block: Block = None, as_json: AsJson = False) -> None:
     if as_json:
         from attrs import asdict
 
-        print(json.dumps({"plugins": [asdict(record) for record in registry.records], "conflicts": conflicts}, indent=1))
+        say(json.dumps({"plugins": [asdict(record) for record in registry.records], "conflicts": conflicts}, indent=1))
     else:
         for record in registry.records:
             offers = ", ".join(record.components or record.hooks)
-            print(f"{record.name} ({record.distribution} {record.version}): {f'BROKEN: {record.error}' if record.error else offers}")
+            say(f"{record.name} ({record.distribution} {record.version}): {f'BROKEN: {record.error}' if record.error else offers}")
         for line in conflicts:
-            print(f"CONFLICT: {line}")
+            say(f"CONFLICT: {line}")
     if conflicts or any(record.error for record in registry.records):
         raise typer.Exit(1)
 
@@ -39,7 +39,7 @@ def options(
     components."""
     from .option_list import option_list
 
-    print("\n".join(option_list(component, block or ())))
+    say("\n".join(option_list(component, block or ())))
 
 
 def recipes() -> None:
@@ -47,7 +47,7 @@ def recipes() -> None:
     from ..settings.sources import recipes as known
 
     for name, line in known().items():
-        print(f"{name}: {line}")
+        say(f"{name}: {line}")
 
 
 def config(recipe: Recipe = "desk", file: ConfigFile = None, sets: Sets = None, block: Block = None) -> None:
@@ -57,4 +57,4 @@ def config(recipe: Recipe = "desk", file: ConfigFile = None, sets: Sets = None, 
     from ..settings.sources import setting_sources
 
     settings, _ = prepare(setting_sources(recipe, file, sets or ()), block or ())
-    sys.stdout.write(dump_toml(settings))
+    print_file(dump_toml(settings))

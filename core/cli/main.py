@@ -14,12 +14,14 @@ from typing import Annotated
 import typer
 
 from ..errors import CoevolveError, UserError
-from ..run.exit_codes import fail, follows, resumable
+from ..run.exit_codes import fail, resumable
+from ..run.launcher import another_runs, check_launch, follows, world_size
 from .arguments import Block, ConfigFile, Recipe, RunFolder, Sets
 from .env import env
 from .evaluate import evaluate
 from .judge import judge
 from .listings import config, options, plugins, recipes
+from .output import any_text, say
 from .plugin_commands import PluginGroup
 
 app = typer.Typer(
@@ -34,6 +36,7 @@ app.add_typer(env, name="env")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    any_text()
     try:
         code = app(args=None if argv is None else list(argv), prog_name="coevolve", standalone_mode=False)
     except UserError as error:
@@ -56,11 +59,13 @@ def root(
     if version:
         from ..version import __version__
 
-        print(f"coevolve {__version__}")
+        say(f"coevolve {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        print(context.get_help())
-    if follows() and context.invoked_subcommand not in ("run", "resume"):
+        say(context.get_help())
+    if context.invoked_subcommand in ("eval", "plan"):
+        world_size()
+    if another_runs() and context.invoked_subcommand not in ("run", "resume"):
         raise typer.Exit  # rank 0 alone runs commands that are not runs
 
 
@@ -98,11 +103,12 @@ def run(
         ("--replay", "replay", str(replay.absolute()) if replay else None),
     )
     settings, registry = prepare([*setting_sources(recipe, config, sets or ()), *given], block or ())
+    check_launch()
     if dry_run:
         from .plan import plan
 
         if not follows():
-            print("\n".join(plan(settings, registry, here=True)))
+            say("\n".join(plan(settings, registry, here=True)))
         return
     from ..run.drive import follow, start
 
@@ -127,7 +133,7 @@ def plan(
     from ..settings.sources import setting_sources
     from .plan import plan as lines
 
-    print("\n".join(lines(*prepare(setting_sources(recipe, config, sets or ()), block or ()), processes)))
+    say("\n".join(lines(*prepare(setting_sources(recipe, config, sets or ()), block or ()), processes)))
 
 
 @app.command(short_help="Continue a run that was stopped.")
@@ -141,6 +147,7 @@ def resume(folder: RunFolder, sets: Sets = None) -> None:
 
     sources = setting_sources(None, run_file(folder), sets or ())
     registry = load_allowed(sources)
+    check_launch()
     if follows():
         with resumable(None):
             raise typer.Exit(follow(resolve(registry, sources), registry))
@@ -177,7 +184,7 @@ def why(
     from .why import why as story
 
     for line in story(folder, task, full=full):
-        print(line)
+        say(line)
 
 
 app.command(short_help="Read, judge and compare the tasks that a run made.")(judge)

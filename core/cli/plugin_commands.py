@@ -3,13 +3,14 @@
 Plugins are loaded for it only where their commands matter: for the list of commands, and for a command that core does not have.
 """
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_group
+
+from .output import say_error
 
 
 class PluginGroup(TyperGroup):
@@ -46,7 +47,7 @@ class PluginGroup(TyperGroup):
                     raise ValueError(f"there is a command {twice!r} already")
             except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin's code may raise anything, and must not break the help
                 text = " ".join(str(error).split())
-                print(f"coevolve: the commands of plugin {name} are missing: {type(error).__name__}: {text}", file=sys.stderr)
+                say_error(f"coevolve: the commands of plugin {name} are missing: {type(error).__name__}: {text}")
                 continue
             _join(self, found)
 

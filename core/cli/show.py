@@ -10,6 +10,7 @@ from ..model import Trajectory
 from ..record.store import Store
 from ..record.summary import COUNTS, REPAIRS, attempts, overlap, overlap_text
 from ..rollouts.evaluation_report import transcript
+from ..text import one_line, terminal_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,13 +38,13 @@ def _show_run(store: Store, console: "Console") -> None:
         "SELECT iteration, split, mode, success, progress, tasks FROM evaluations ORDER BY mode, iteration"
     ):
         known = "" if progress is None else f", progress {progress:.3f}"
-        console.print(f"after {iteration:>4} iterations, {split} {mode:8} success {success:.3f}{known} of {tasks} tasks", highlight=False)
+        console.print(terminal_text(f"after {iteration:>4} iterations, {split} {mode:8} success {success:.3f}{known} of {tasks} tasks"))
     if count := overlap(store):
         (split,) = store.rows("SELECT split FROM evaluations LIMIT 1")[0]
-        console.print(overlap_text(count, split), style="yellow", markup=False, highlight=False)
+        console.print(terminal_text(overlap_text(count, split), "yellow"))
     for name, sql in (*COUNTS.items(), ("repaired candidates", REPAIRS)):
-        console.print(f"{name}: {', '.join(f'{key} {count}' for key, count in store.rows(sql)) or 'none'}", highlight=False, markup=False)
-    console.print(f"attempts at the door: {attempts(store)}", highlight=False)
+        console.print(terminal_text(f"{name}: {', '.join(f'{key} {count}' for key, count in store.rows(sql)) or 'none'}"))
+    console.print(terminal_text(f"attempts at the door: {attempts(store)}"))
     _table(
         console,
         f"The newest signals ({SHOWN} at most)",
@@ -77,7 +78,6 @@ def _show_run(store: Store, console: "Console") -> None:
 def _table(console: "Console", title: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
     """Print a table, or nothing without rows. The last column is cut to the width; the first, an id for `coevolve show`, never is."""
     from rich.table import Table
-    from rich.text import Text
 
     if not rows:
         return
@@ -86,7 +86,7 @@ def _table(console: "Console", title: str, names: Sequence[str], rows: Sequence[
         table.add_column(name, no_wrap=True, min_width=console.width // 4 if name == "task" else None)
     table.add_column(names[-1], no_wrap=True, overflow="ellipsis", ratio=1)
     for row in rows:
-        table.add_row(*[Text("-" if v is None else f"{v:.2f}" if isinstance(v, float) else " ".join(str(v).split())) for v in row])
+        table.add_row(*[terminal_text("-" if v is None else f"{v:.2f}" if isinstance(v, float) else one_line(v)) for v in row])
     console.print(table)
 
 
@@ -97,20 +97,20 @@ def _show_task(store: Store, task_id: str, console: "Console") -> None:
             "SELECT v.reason, v.detail FROM candidates c JOIN verdicts v ON v.candidate_number = c.number WHERE c.task_id = ?", task_id
         )
         if refused:
-            console.print(f"{task_id} was refused: {refused[-1][0]}: {refused[-1][1]}", highlight=False, markup=False)
+            console.print(terminal_text(f"{task_id} was refused: {refused[-1][0]}: {refused[-1][1]}"))
             made = _show_attempts(store, task_id, console)
             _show_transcripts(made, "of the attempts at the door", console)
             return
         raise UserError(f"unknown task {task_id!r}{did_you_mean(task_id, found)}")
     task = found[task_id]
-    console.print(f"{task.id}: {task.query}\nintent: {task.intent}\norigin: {task.origin}", highlight=False, markup=False)
+    console.print(terminal_text(f"{task.id}: {task.query}\nintent: {task.intent}\norigin: {task.origin}"))
     for action in task.solution:
-        console.print(f"  {action.name} {json.dumps(dict(action.arguments))}", highlight=False, markup=False)
+        console.print(terminal_text(f"  {action.name} {json.dumps(dict(action.arguments))}"))
     made = _show_attempts(store, task_id, console)
     groups = list(store.groups(task_id=task_id))
     for group in groups:
         known = "" if group.progress is None else f", progress {group.progress:.2f}"
-        console.print(f"iteration {group.iteration}: scores {list(group.scores)}{known}", highlight=False)
+        console.print(terminal_text(f"iteration {group.iteration}: scores {list(group.scores)}{known}"))
     if groups:
         _show_transcripts(groups[-1].trajectories, f"of iteration {groups[-1].iteration}", console)
     else:
@@ -121,10 +121,10 @@ def _show_attempts(store: Store, task_id: str, console: "Console") -> tuple[Traj
     made = store.attempts(task_id)
     if made:
         scores, broken = [round(t.score, 3) for t in made if t.score is not None], sum(t.score is None for t in made)
-        console.print(f"at the door: scores {scores}" + (f", {broken} broke off" if broken else ""), highlight=False)
+        console.print(terminal_text(f"at the door: scores {scores}" + (f", {broken} broke off" if broken else "")))
     return made
 
 
 def _show_transcripts(trajectories: Sequence[Trajectory], where: str, console: "Console") -> None:
     for trajectory in trajectories:
-        console.print(f"\nrollout {trajectory.index} {where}\n{transcript(trajectory)}", markup=False)
+        console.print(terminal_text(f"\nrollout {trajectory.index} {where}\n{transcript(trajectory)}"))

@@ -24,6 +24,7 @@ from ..registry import Registry
 from ..run.prepare import prepare
 from ..settings.config import Config
 from ..settings.sources import SettingSource, setting_sources
+from ..text import command_line, read_text
 
 FORMAT = "coevolve tasks 1"
 
@@ -65,7 +66,8 @@ def read_sample(source: Path, block: Sequence[str] = ()) -> Sample:
     if source.is_dir():
         return _of_run(source, block)
     if not source.is_file():
-        raise UserError(f"{source} is neither a run's folder nor a file of tasks; write one: coevolve judge RUN --export {source}")
+        quoted = command_line(source)
+        raise UserError(f"{source} is neither a run's folder nor a file of tasks; write one: coevolve judge RUN --export {quoted}")
     return _of_file(source, block)
 
 
@@ -107,9 +109,9 @@ def write(file: Path, text: str) -> None:
 def read_lines(file: Path) -> list[tuple[int, dict[str, Any]]]:
     """The JSON objects of a file of JSON lines, each with its line's number; UserError that names the line which is not one."""
     try:
-        texts = file.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not a text file"
+        texts = read_text(file).split("\n")  # splitlines also splits at characters that JSON leaves as they are, such as U+2028
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
         raise UserError(f"cannot read {file}: {why}; name a file of JSON lines") from error
     found = []
     for number, text in enumerate(texts, 1):

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from ..errors import UserError
+from ..text import command_line
 from .store import Store
 
 SEAL = "sealed.json"
@@ -12,13 +13,14 @@ SEAL = "sealed.json"
 
 def seal(folder: Path) -> None:
     """Write down the SHA-256 of every file of a complete checkpoint."""
-    (folder / SEAL).write_text(json.dumps({str(file.relative_to(folder)): _digest(file) for file in _files(folder)}, indent=1))
+    digests = {str(file.relative_to(folder)): _digest(file) for file in _files(folder)}
+    (folder / SEAL).write_text(json.dumps(digests, indent=1), "utf-8")
 
 
 def damage(folder: Path) -> str | None:
     """What is wrong with a sealed checkpoint, for the user; None when it is whole."""
     try:
-        sealed = json.loads((folder / SEAL).read_text())
+        sealed = json.loads((folder / SEAL).read_text("utf-8"))
         for name, digest in sealed.items():
             if not (folder / name).is_file():
                 return f"{name} is missing"
@@ -45,7 +47,7 @@ def newest_whole(store: Store, folder: Path) -> tuple[tuple[int, str] | None, st
             return (iteration, name), note
         first = first or f"the checkpoint of iteration {iteration}, {folder / name}, is damaged ({why})"
     if first:
-        again = f"coevolve run --config {folder / 'config.toml'} --out OTHER"
+        again = command_line("coevolve", "run", "--config", folder / "config.toml", "--out", "OTHER")
         raise UserError(f"{first} and no earlier one is whole: restore the checkpoints from a copy, or begin again: {again}")
     return None, None
 

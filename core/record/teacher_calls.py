@@ -16,6 +16,7 @@ from ..errors import UserError
 from ..model import TeacherCall
 from ..services import Journal
 from ..settings.config import Config
+from ..text import command_line
 from .store import Store, digest
 
 
@@ -67,7 +68,7 @@ class StoreJournal:
                 what = "asked something else there" if there else "made no such request"
                 raise UserError(
                     f"cannot replay {self._replay}: it {what} ({key}); replay with its own settings, seed and versions: "
-                    f"coevolve run --config {self._replay / 'config.toml'} --replay {self._replay}"
+                    + command_line("coevolve", "run", "--config", self._replay / "config.toml", "--replay", self._replay)
                 )
             for call in found:
                 self._keep(attrs.evolve(call, request=request))

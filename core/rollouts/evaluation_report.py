@@ -8,6 +8,7 @@ import attrs
 from attrs import field, frozen
 
 from ..model import Trajectory
+from ..text import terminal_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -104,12 +105,12 @@ class EvaluationReport:
     def render(self, console: "Console") -> None:
         """Print the figures and, where they are suspicious, the transcripts."""
         scored = self.rollouts - self.faults
-        console.print(
+        text = (
             f"{self.environment} {self.split}, {self.mode}: success {self.success:.3f} ({round(self.success * scored)} of {scored}), "
             + (f"progress {self.progress:.3f}, " if self.progress is not None else "")
-            + f"{self.policy_faults} policy faults, {self.faults} infrastructure faults",
-            highlight=False,
+            + f"{self.policy_faults} policy faults, {self.faults} infrastructure faults"
         )
+        console.print(terminal_text(text))
         _say(console, "over tasks", self._estimates())
         if len(self.by_seed) > 1:
             _say(console, "by seed", dict(zip(self.sampling["seeds"], map(_rate, self.by_seed), strict=True)))
@@ -117,9 +118,9 @@ class EvaluationReport:
         _say(console, "spent", {name: _amount(value) for name, value in self.usage.items()})
         _say(console, "with", dict(self.provenance) | self.shown_with())
         if self.assumed:
-            console.print(f"assumed: {self.assumed}", markup=False, highlight=False)
+            console.print(terminal_text(f"assumed: {self.assumed}"))
         for text in filter(None, (self.cut_short(), self.suspicious())):
-            console.print(text, style="yellow", markup=False, highlight=False)
+            console.print(terminal_text(text, "yellow"))
 
     def _estimates(self) -> dict[str, str]:
         found = {f"avg@{self.samples}": str(self.average)}
@@ -141,7 +142,8 @@ def render_table(reports: Sequence[EvaluationReport], console: "Console") -> Non
     from rich.table import Table
 
     first = reports[0]
-    table = Table(title=f"{first.environment} {first.split}, {first.mode}: {first.tasks} tasks, {first.samples} rollouts each a seed")
+    title = f"{first.environment} {first.split}, {first.mode}: {first.tasks} tasks, {first.samples} rollouts each a seed"
+    table = Table(title=terminal_text(title, "table.title"))
     named = [f"avg@{first.samples}", f"best@{first.samples}", "by seed", "progress", "policy faults", "faults"]
     paid = [name for name in ("calls", "cost") if any(name in report.usage for report in reports)]
     for name in ("model", "engine", *named, *paid):
@@ -150,7 +152,7 @@ def render_table(reports: Sequence[EvaluationReport], console: "Console") -> Non
         spent = [_amount(report.usage[name]) if name in report.usage else "" for name in paid]
         seeds = " ".join(map(_rate, report.by_seed))
         figures = [str(report.average), str(report.best), seeds, _rate(report.progress), str(report.policy_faults), str(report.faults)]
-        table.add_row(report.model or "-", report.policy, *figures, *spent)
+        table.add_row(*map(terminal_text, (report.model or "-", report.policy, *figures, *spent)))
     console.print(table)
     shared = {name: value for name, value in first.shown_with().items() if all(r.shown_with().get(name) == value for r in reports)}
     for report in reports:
@@ -158,10 +160,10 @@ def render_table(reports: Sequence[EvaluationReport], console: "Console") -> Non
         _say(console, f"{report.policy} {report.model}".strip(), {k: v for k, v in own.items() if k not in ("model", "engine")})
     _say(console, "with", dict(first.provenance) | shared)
     if first.assumed:
-        console.print(f"assumed: {first.assumed}", markup=False, highlight=False)
+        console.print(terminal_text(f"assumed: {first.assumed}"))
     for report in reports:
         for text in filter(None, (report.cut_short(), report.suspicious())):
-            console.print(f"{report.policy} {report.model}: {text}", style="yellow", markup=False, highlight=False)
+            console.print(terminal_text(f"{report.policy} {report.model}: {text}", "yellow"))
 
 
 def transcript(trajectory: Trajectory) -> str:
@@ -174,7 +176,7 @@ def transcript(trajectory: Trajectory) -> str:
 def _say(console: "Console", title: str, values: Mapping[Any, Any]) -> None:
     if values:
         shown = ", ".join(f"{name} {value}" for name, value in values.items())
-        console.print(f"{title}: {shown}", markup=False, highlight=False)
+        console.print(terminal_text(f"{title}: {shown}"))
 
 
 def _rate(value: float | None) -> str:

@@ -20,9 +20,10 @@ from ..settings.config import Config, resolve
 from ..settings.sources import SettingSource, setting_sources
 from ..workers.remote_environment import placed_environment
 from .build import begin, build, make_trainer, open_journal, restore
-from .exit_codes import code_of, launched
-from .folder import disk_errors, hold, open_store, write_config, write_summary, write_versions
+from .exit_codes import code_of
+from .folder import check_new, disk_errors, hold, open_store, write_config, write_summary, write_versions
 from .held_out import check_first_tasks
+from .launcher import check_launch, launched
 from .ranks import FollowerLoop, LeaderLoop, RankResult, Ranks, RunAborted, RunStarted
 from .resume_rules import check_changes
 
@@ -31,10 +32,7 @@ def start(config: Config, registry: Registry, folder: Path) -> dict[str, Any]:
     """Start a run in `folder` (new or empty) and carry it to its end; returns the summary that the final table shows."""
     clock = Clock()
     with _ranks(config) as ranks:
-        if folder.exists() and not folder.is_dir():
-            raise UserError(f"{folder} is a file: choose another --out")
-        if folder.exists() and any(folder.iterdir()):
-            raise UserError(f"{folder} is not empty: choose another --out, or go on with it: coevolve resume {folder}")
+        check_new(folder)
         with placed_environment(config, registry) as environment:
             # What is missing or wrong shows before anything is written.
             make_loop = build(config, registry, folder, clock, environment, ranks)
@@ -100,6 +98,7 @@ def follow(config: Config, registry: Registry) -> int:
 @contextmanager
 def _ranks(config: Config) -> Iterator[Ranks | None]:
     """The run's ranks where a launcher started several processes, else None. An error before the run began ends the other ranks quietly."""
+    check_launch()
     if not launched():
         yield None
         return

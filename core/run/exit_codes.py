@@ -13,21 +13,8 @@ from pathlib import Path
 import typer
 
 from ..errors import CoevolveError, UserError
-
-
-def launched() -> bool:
-    """Whether a launcher started several ranks; UserError when several were asked for and one was started."""
-    if "WORLD_SIZE" not in os.environ and "MASTER_ADDR" in os.environ and os.environ.get("ACCELERATE_USE_CPU") == "True":
-        raise UserError(
-            "accelerate launch --cpu starts one process, whatever its --num_processes: for several give --multi_gpu in its place, which "
-            "needs no GPU, or use torchrun --nproc-per-node"
-        )
-    return int(os.environ.get("WORLD_SIZE", "1")) > 1
-
-
-def follows() -> bool:
-    """Whether this is one of several ranks, but not rank 0."""
-    return int(os.environ.get("WORLD_SIZE", "1")) > 1 and int(os.environ.get("RANK", "0")) > 0
+from ..text import command_line, printable
+from .launcher import follows, launched
 
 
 class _Terminated(KeyboardInterrupt):
@@ -48,8 +35,8 @@ def resumable(folder: Path | None) -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     def how(change: str = "") -> str:
-        sets = f" --set {change}" if change else ""
-        return f"; go on with: coevolve resume {folder}{sets}" if folder and (folder / "config.toml").is_file() else ""
+        sets = ("--set", change) if change else ()
+        return f"; go on with: {command_line('coevolve', 'resume', folder, *sets)}" if folder and (folder / "config.toml").is_file() else ""
 
     main = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, _terminate) if main else None
@@ -82,9 +69,9 @@ def fail(code: int, text: str, *, own: bool = False) -> int:
     """
     line = f"coevolve: {' '.join(text.split())}"
     if own or code != 2 or not follows() or os.environ.get("LOCAL_RANK", "0") == "0":
-        print(line, file=sys.stderr)
+        print(printable(line), file=sys.stderr)
     if file := os.environ.get("TORCHELASTIC_ERROR_FILE"):
         with suppress(OSError):
             extra = {"py_callstack": line, "timestamp": str(int(time.time()))}
-            Path(file).write_text(json.dumps({"message": {"message": line, "extraInfo": extra}}))
+            Path(file).write_text(json.dumps({"message": {"message": line, "extraInfo": extra}}), "utf-8")
     return code

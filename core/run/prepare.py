@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from ..registry import Registry, load_plugins
 from ..settings.config import Config, plugin_choice, resolve
 from ..settings.sources import SettingSource, option_source
+from ..text import printable
 
 
 def prepare(sources: Sequence[SettingSource], block: Sequence[str] = ()) -> tuple[Config, Registry]:
@@ -22,5 +23,5 @@ def load_allowed(sources: Sequence[SettingSource]) -> Registry:
     registry = load_plugins(only=choice.only, block=choice.block)
     for record in registry.records:
         if record.error:
-            print(f"coevolve: plugin {record.name} is broken and was skipped: {record.error}", file=sys.stderr)
+            print(printable(f"coevolve: plugin {record.name} is broken and was skipped: {record.error}"), file=sys.stderr)
     return registry

@@ -9,6 +9,7 @@ from ..errors import UserError
 from ..optional import HasFixedOptions
 from ..registry import Registry
 from ..settings.config import Config
+from ..text import command_line
 
 FIXED = {
     "seed": "every draw so far came from it",
@@ -26,7 +27,7 @@ def check_changes(before: Config, now: Config, registry: Registry, folder: Path)
     """UserError for a setting that differs between `before` and `now` and that the run in `folder` cannot change any more."""
     for key, old, new, why in _fixed(before, now, registry):
         if old != new:
-            again = f"coevolve run --config {folder / 'config.toml'} --set {key}=... --out OTHER"
+            again = command_line("coevolve", "run", "--config", folder / "config.toml", "--set", f"{key}=...", "--out", "OTHER")
             raise UserError(
                 f"a resume cannot change {key} from {old!r} to {new!r}: {why}; leave it as it is, or begin another run: {again}"
             )

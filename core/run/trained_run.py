@@ -12,6 +12,7 @@ from ..environment_defaults import complete
 from ..errors import UserError
 from ..model import RolloutGroup, Sampling, Task
 from ..randomness import derive
+from ..text import command_line
 
 if TYPE_CHECKING:
     from ..registry import Registry
@@ -76,7 +77,7 @@ def _policy(config: "Config", registry: "Registry", folder: Path) -> Policy:
     chosen: Any = config.policy
     if chosen.model is not None:
         if not (folder / "policy").is_dir():
-            raise UserError(f"{folder} has no trained policy yet; finish it first: coevolve resume {folder}")
+            raise UserError(f"{folder} has no trained policy yet; finish it first: {command_line('coevolve', 'resume', folder)}")
         chosen = attrs.evolve(chosen, options=attrs.evolve(chosen.options, model=str(folder / "policy")))
     made: Policy = registry.make("policy", chosen)
     return made

@@ -16,6 +16,7 @@ from typing import Any
 from attrs import frozen
 
 from ..errors import UserError, did_you_mean
+from ..text import read_text
 
 ONE = ("environment", "policy", "trainer", "sampler", "synthesizer", "executor")
 """Tables that choose one component: `name` and its options."""
@@ -75,7 +76,7 @@ def given_options(*options: tuple[str, str, Any]) -> list[SettingSource]:
 def read_file(file: Path) -> dict[str, Any]:
     """The tables of a TOML file."""
     try:
-        return tomllib.loads(file.read_text("utf-8"))
+        return tomllib.loads(read_text(file))
     except OSError as error:
         raise UserError(f"cannot read {file}: {error.strerror}; name an existing TOML file") from error
     except (ValueError, RecursionError) as error:  # ValueError: also for bytes that are not UTF-8, and for a number with too many digits
@@ -85,7 +86,7 @@ def read_file(file: Path) -> dict[str, Any]:
 def read_sets(sets: Sequence[str]) -> dict[str, Any]:
     """The tables that `key.path=value` settings describe."""
     found: dict[str, Any] = {}
-    for setting in sets:
+    for setting in map(_argument, sets):
         key, equals, text = setting.partition("=")
         *tables, last = (part.strip() for part in key.split("."))
         if not equals or not all((*tables, last)):
@@ -97,6 +98,14 @@ def read_sets(sets: Sequence[str]) -> dict[str, Any]:
                 raise UserError(f"--set {setting}: {part!r} was set to a value before, so it has no keys; remove one of the two")
         table[last] = parse_value(setting, text.strip())
     return found
+
+
+def _argument(text: str) -> str:
+    """A text of the command line. Where the locale has no encoding for its letters, Python keeps their bytes, which are read as UTF-8."""
+    try:
+        return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8")
+    except UnicodeError:
+        return text
 
 
 def parse_value(setting: str, text: str) -> Any:

@@ -76,7 +76,7 @@ def verify(root: Path) -> dict[str, Any]:
             done = subprocess.run(
                 command,
                 capture_output=True,
-                text=True,
+                encoding="utf-8",
                 errors="replace",
                 timeout=VERIFY_SECONDS,
                 stdin=subprocess.DEVNULL,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coevolve import hookimpl, trained_run
+from coevolve import hookimpl, printable, trained_run
 
 if TYPE_CHECKING:
     from .environment import AppWorld
@@ -42,7 +42,7 @@ def appworld(
     with trained_run(folder, "appworld", sets or ()) as run:
         environment: AppWorld = run.environment  # type: ignore[assignment]  # the environment of that name
         for line in environment.leaderboard(out or folder / "leaderboard", name or name_of(folder), run.attempt):
-            print(line)
+            print(printable(line))
 
 
 def name_of(run: Path) -> str:

@@ -100,7 +100,7 @@ def run(command: Sequence[str], seconds: float, what: str, cwd: Path | None = No
         done = subprocess.run(
             command,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             errors="replace",
             timeout=seconds,
             stdin=subprocess.DEVNULL,
@@ -166,7 +166,9 @@ def _python(requested: str | None) -> str:
 def _problem(path: str) -> str | None:
     """What is wrong with an interpreter; None when it can be used."""
     try:
-        done = subprocess.run([path, "-I", "-c", _SIGN], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            [path, "-I", "-c", _SIGN], capture_output=True, encoding="utf-8", errors="replace", timeout=60, stdin=subprocess.DEVNULL
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"does not run ({getattr(error, 'strerror', None) or type(error).__name__})"
     if done.returncode:

@@ -126,7 +126,9 @@ def _pip(release: Release, target: Path) -> None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", "--no-compile"]
     command += ["--no-deps", "--only-binary", ":all:", "--require-hashes", "--target", str(target), "--requirement", str(requirements)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=PIP_SECONDS, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", timeout=PIP_SECONDS, stdin=subprocess.DEVNULL
+        )
     except subprocess.TimeoutExpired:
         raise UserError(f"pip did not finish within {PIP_SECONDS:g} s; check the network, or give a file: --set wheel=PATH") from None
     if done.returncode:

@@ -74,4 +74,4 @@ def requests(question: Sequence[Sequence[Mapping[str, Any]]]) -> list[str]:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]

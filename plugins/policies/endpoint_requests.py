@@ -1,6 +1,7 @@
 """Request the answers of many conversations from an endpoint: concurrently, within the rate limit and the budget, with retries.
 
-Any text of the model is an answer, also a refusal or an empty text. Only a failure of the endpoint is a fault; it ends one rollout.
+Any text of the model is an answer, also a refusal or an empty text. A failure of the endpoint is a fault, also one that it reports inside
+an answer, and one that withholds the model's text; it ends one rollout.
 A field that the endpoint refuses is not sent again (coevolve.endpoint.Dialect).
 """
 
@@ -99,10 +100,10 @@ class EndpointRequests:
                     usage, failed = answer.usage or Usage(prompt, tokens_of(answer.text), reported=False), False
                     return Answer(scrub(answer.text), answer.usage, answer.calls, answer.cut)
                 except Failed as error:
-                    failed = error.counts
+                    failed = not error.own
                     usage = error.usage or (Usage(prompt, reported=False) if error.lost else None)
                     error.reason = one_line(scrub(error.reason), 400)
-                    if not error.counts:
+                    if error.own:
                         return Answer("" if error.again else scrub(error.raw))
                     if (simpler := dialect.simpler(error, body)) is not None:
                         self._dialect = self._dialect.common(simpler)
@@ -150,12 +151,14 @@ class EndpointRequests:
         """The fault of one conversation. Raises UserError or InfrastructureFault where the failure concerns all of them."""
         if failed.status in (401, 403, 404):
             raise UserError(failed.reason)
-        if failed.unsent is None:
+        if failed.unsent is None and failed.counts:
             self._in_a_row += 1
         if self._in_a_row >= IN_A_ROW:
             where = self.options.base_url
             raise InfrastructureFault(f"the endpoint {where} failed {self._in_a_row} conversations in a row, the last: {failed.reason}")
         if failed.unsent is not None:
             return InfrastructureFault(f"{failed.reason}: raise policy.budget" if failed.unsent is Unsent.BUDGET else failed.reason)
+        if failed.body or not failed.counts:  # the endpoint itself said what is wrong
+            return InfrastructureFault(f"{failed.reason} (from {self.options.base_url})")
         fix = "check policy.base_url, and that a server answers there"
         return InfrastructureFault(f"{failed.reason} (from {self.options.base_url}: {fix})")

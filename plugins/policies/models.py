@@ -9,7 +9,7 @@ from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any
 
-from coevolve import UserError, one_line
+from coevolve import UserError, one_line, read_text
 
 from .model_files import reading
 
@@ -237,7 +237,15 @@ def load_tokenizer(path: str, chat_template: str = "") -> Any:
         tokenizer.pad_token = tokenizer.eos_token
     if chat_template:
         try:
-            tokenizer.chat_template = Path(chat_template).expanduser().read_text(encoding="utf-8")
+            tokenizer.chat_template = read_text(Path(chat_template).expanduser())
         except (OSError, ValueError) as error:
             raise UserError(f"policy.chat_template {chat_template!r} cannot be read: {one_line(error, 200)}") from error
+    tokenizer.chat_template = _without_mark(tokenizer.chat_template)
     return tokenizer
+
+
+def _without_mark(template: Any) -> Any:
+    """A template, or several by name, without a byte order mark, which the model would read at the begin of every prompt."""
+    if isinstance(template, dict):
+        return {name: _without_mark(text) for name, text in template.items()}
+    return template.removeprefix("\ufeff") if isinstance(template, str) else template

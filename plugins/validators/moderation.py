@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from attrs import field, frozen, validators
 
 from coevolve import Journal, TeacherCall, one_line
-from coevolve.endpoint import Access, Endpoint, Failed, Pace, address, repeated, waiting
+from coevolve.endpoint import Access, Endpoint, Failed, Pace, address, check_error, repeated, waiting
 
 PURPOSE = "moderate"
 _LONGEST_FAULT = 300
@@ -86,7 +86,9 @@ async def _ask(options: ModerationOptions, journal: Journal, about: tuple[str, i
 def flagged(reply: str) -> list[str]:
     """The flagged categories in an answer's JSON, sorted; raises Failed when it is not a moderation answer."""
     try:
-        results = json.loads(reply)["results"]
+        body = json.loads(reply)
+        check_error(body, reply)
+        results = body["results"]
         found: set[str] = set()
         for result in results:
             if not isinstance(result["flagged"], bool):
@@ -97,5 +99,5 @@ def flagged(reply: str) -> list[str]:
         if not results:
             raise ValueError
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise Failed("the answer is not a moderation result", again=True) from None
+        raise Failed(f"the answer is not a moderation result: {one_line(reply, 200)}", again=True) from None
     return sorted(found)

@@ -88,7 +88,7 @@ from coevolve.core.refusals import REPAIRABLE, WORDING, Reason, Refusal
 from coevolve.core.replay import Replay, perform, play
 from coevolve.core.run.trained_run import TrainedRun, trained_run
 from coevolve.core.services import Attempts, Chat, Journal, Services
-from coevolve.core.text import error_line, one_line
+from coevolve.core.text import command_line, error_line, one_line, printable, read_text, terminal_text
 from coevolve.core.version import __version__
 
 if typing.TYPE_CHECKING:
@@ -185,6 +185,7 @@ __all__ = [
     "WorkerLost",
     "WorkerSettings",
     "__version__",
+    "command_line",
     "did_you_mean",
     "error_line",
     "hookimpl",
@@ -192,6 +193,9 @@ __all__ = [
     "one_line",
     "perform",
     "play",
+    "printable",
+    "read_text",
+    "terminal_text",
     "trained_run",
 ]
 

@@ -49,7 +49,7 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
     "resume of another folder": (["resume", "full"], ["full is not a run folder"]),
     "show of nothing": (["show", "nowhere"], ["nowhere is not a run folder", "coevolve run"]),
     "a model whose name is hard to quote": (["eval", *FAST, "--model", 'a "b" \\ # 😀'], ['a "b" \\ # 😀 holds no table.json']),
-    "a replay whose name is hard to quote": (["run", *FAST, "--dry-run", "--replay", "😀\x1b"], ["😀\x1b is not a run folder"]),
+    "a replay whose name is hard to quote": (["run", *FAST, "--dry-run", "--replay", "😀\x1b"], ["😀\\u001b is not a run folder"]),
     "a bad budget": (["run", "--recipe", "desk-teacher", "--dry-run", "--teacher-budget", "5"], ["--teacher-budget: synthesizer.budget"]),
     "set-up of nothing": (["env", "setup", "bfl"], ["unknown environment 'bfl' (did you mean 'bfcl'?)"]),
     "doctor of nothing": (["env", "doctor", "dsk"], ["unknown environment 'dsk' (did you mean 'desk'?)"]),

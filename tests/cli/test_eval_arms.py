@@ -110,7 +110,8 @@ def test_what_is_no_run_the_first_process_does_alone(
     call: Call, here: Path, capfd: Read, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.setenv("RANK", "1")
+    for name, value in (("RANK", "1"), ("LOCAL_RANK", "1"), ("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", "29500")):
+        monkeypatch.setenv(name, value)
     assert call(*command) == 0
     assert capfd.readouterr() == ("", "")
     monkeypatch.setenv("RANK", "0")

@@ -130,3 +130,24 @@ def test_of_several_processes_on_a_machine_one_says_what_the_user_can_mend(
     monkeypatch.setenv("LOCAL_RANK", "0")  # the first on another machine, whose files may be others
     assert call(*RUN, "--set", "stpes=3") == 2
     assert capfd.readouterr().err == f"{line}\n"
+
+
+@pytest.mark.parametrize(
+    "variables", [{"WORLD_SIZE": "2"}, {"WORLD_SIZE": "2", "RANK": "1"}, {"WORLD_SIZE": "auto"}, {"LOCAL_RANK": "0"}], ids=str
+)
+def test_variables_of_no_launcher_stop_a_run_at_once_and_nothing_else(
+    call: Call, here: Path, variables: dict[str, str], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    assert call(*RUN, "--out", "made") == 0
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    capfd.readouterr()
+    for command in ([*RUN, "--out", "other"], [*RUN, "--out", "other", "--dry-run"], ["resume", "made", "--set", "steps=9"]):
+        assert call(*command) == 2
+        err = capfd.readouterr().err
+        assert err.startswith("coevolve: ") and err.count("\n") == 1 and "unset" in err
+    assert not (here / "other").exists()
+    assert call("show", "made") == 0 and "success" in capfd.readouterr().out
+    assert call("recipes") == 0 and "desk" in capfd.readouterr().out

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevolve import CoevolveError, UserError
-from coevolve.core.run.exit_codes import follows, launched
+from coevolve.core.run.launcher import another_runs, check_launch, follows, launched
 from coevolve.core.run.ranks import Ranks
 
 
@@ -39,6 +39,57 @@ def test_a_launcher_that_started_one_process_of_several_is_told(monkeypatch: pyt
     monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
     with pytest.raises(UserError, match="--multi_gpu"):
         launched()
+
+
+LAUNCHED = {"WORLD_SIZE": "2", "RANK": "1", "LOCAL_RANK": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for name in LAUNCHED:
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"WORLD_SIZE": "2"}, "WORLD_SIZE is 2, but RANK, LOCAL_RANK, MASTER_ADDR, MASTER_PORT is not set"),
+        ({"WORLD_SIZE": "2", "RANK": "1"}, "but LOCAL_RANK, MASTER_ADDR, MASTER_PORT is not set"),
+        ({"LOCAL_RANK": "0"}, "LOCAL_RANK is set, but RANK, MASTER_ADDR"),
+        ({"WORLD_SIZE": "auto"}, "WORLD_SIZE is 'auto', not a number of 1 or more"),
+        ({"WORLD_SIZE": "0"}, "WORLD_SIZE is '0'"),
+        ({"WORLD_SIZE": "-2"}, "WORLD_SIZE is '-2'"),
+        ({"WORLD_SIZE": "2.0"}, "WORLD_SIZE is '2.0'"),
+        ({"WORLD_SIZE": "9" * 5000}, "WORLD_SIZE is '999"),
+        (LAUNCHED | {"RANK": "two"}, "RANK is 'two'"),
+        (LAUNCHED | {"RANK": "2"}, "RANK is 2, but must be less than 2"),
+        (LAUNCHED | {"LOCAL_RANK": "x"}, "LOCAL_RANK is 'x'"),
+        (LAUNCHED | {"MASTER_PORT": "http"}, "MASTER_PORT is 'http'"),
+    ],
+)
+def test_variables_that_no_launcher_sets_are_refused(variables: dict[str, str], words: str, alone: pytest.MonkeyPatch) -> None:
+    for name, value in variables.items():
+        alone.setenv(name, value)
+    with pytest.raises(UserError) as caught:
+        check_launch()
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("variables", [{}, {"WORLD_SIZE": ""}, {"RANK": "1"}, {"WORLD_SIZE": "1"}, {"LOCAL_RANK": "-1"}, LAUNCHED], ids=str)
+def test_what_launchers_set_is_taken(variables: dict[str, str], alone: pytest.MonkeyPatch) -> None:
+    for name, value in variables.items():
+        alone.setenv(name, value)
+    check_launch()
+    assert follows() == another_runs() == (variables == LAUNCHED)
+
+
+def test_a_rank_without_a_launcher_leaves_nothing_to_another_process(alone: pytest.MonkeyPatch) -> None:
+    alone.setenv("WORLD_SIZE", "2")
+    alone.setenv("RANK", "1")
+    assert follows() and not another_runs()
+    alone.setenv("WORLD_SIZE", "auto")
+    assert not follows()
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ RUDE: dict[str, tuple[dict[str, Any], str]] = {
     "deep nesting": ({"raw": "[" * 200_000}, "the answer is not JSON"),
     "a list": ({"raw": "[]"}, "the answer is not a chat completion"),
     "no choices": ({"raw": '{"choices": []}'}, "the answer is not a chat completion"),
-    "an error as 200": ({"raw": '{"error": {"message": "no capacity"}}'}, "the answer is not a chat completion"),
+    "an error as 200": ({"raw": '{"error": {"message": "no capacity"}}'}, "the endpoint answered with an error: no capacity"),
     "odd choices": ({"raw": '{"choices": {"0": 1}}'}, "the answer is not a chat completion"),
     "empty": ({"text": ""}, "the reply is empty"),
     "blank": ({"text": " \n"}, "the reply is empty"),

@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from coevolve import UserError
-from coevolve.plugins.trainers.grpo.launch import Launch, check_checkpoint, launch
+from coevolve.plugins.trainers.grpo.launch import FOREIGN, UNUSED, Launch, check_checkpoint, check_variables, launch
 
 VARIABLES = (
     "ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED", "ACCELERATE_DEEPSPEED_ZERO_STAGE", "FSDP_VERSION", "FSDP_OFFLOAD_PARAMS",
     "FSDP_ACTIVATION_CHECKPOINTING", "FSDP_STATE_DICT_TYPE", "FSDP_CPU_RAM_EFFICIENT_LOADING", "FSDP_AUTO_WRAP_POLICY",
+    "ACCELERATE_MIXED_PRECISION", "ACCELERATE_DYNAMO_BACKEND", "ACCELERATE_TORCH_DEVICE", *FOREIGN, *UNUSED,
 )  # fmt: skip
 
 
@@ -66,3 +67,41 @@ def test_a_checkpoint_is_resumed_by_the_kind_of_launch_that_wrote_it(tmp_path: P
             else:
                 with pytest.raises(UserError, match="resume with the launch line"):
                     check_checkpoint(tmp_path / name, now)
+
+
+@pytest.mark.parametrize("variable", FOREIGN)
+def test_a_count_of_processes_by_another_launcher_is_refused(variable: str, launcher: pytest.MonkeyPatch) -> None:
+    for harmless in ("", "0", "1"):
+        launcher.setenv(variable, harmless)
+        assert launch("", 1) is Launch.WHOLE
+    for count in ("2", "auto"):
+        launcher.setenv(variable, count)
+        with pytest.raises(UserError, match=f"{variable} is {count}.*unset it"):
+            launch("", 1)
+        assert launch("", 2) is Launch.WHOLE, "a launcher of ours told its own count"
+
+
+@pytest.mark.parametrize(
+    ("half", "variable", "value", "words"),
+    [
+        (False, "ACCELERATE_MIXED_PRECISION", "bf16", 'set policy.dtype="bfloat16"'),
+        (False, "ACCELERATE_MIXED_PRECISION", "fp16", "--mixed_precision no"),
+        (True, "ACCELERATE_MIXED_PRECISION", "fp8", "--mixed_precision bf16"),
+        (False, "ACCELERATE_DYNAMO_BACKEND", "inductor", "does not compile"),
+        (False, "ACCELERATE_TORCH_DEVICE", "cuda:1", "the policy is on cpu"),
+        *((False, variable, "true", variable) for variable in UNUSED),
+    ],
+)
+def test_variables_that_would_change_what_is_computed_are_refused(
+    half: bool, variable: str, value: str, words: str, launcher: pytest.MonkeyPatch
+) -> None:
+    for harmless in ({}, {"ACCELERATE_MIXED_PRECISION": "no", "ACCELERATE_DYNAMO_BACKEND": "no", "ACCELERATE_TORCH_DEVICE": "cpu"}):
+        for name, found in harmless.items():
+            launcher.setenv(name, found)
+        check_variables("cpu", half)
+    launcher.setenv("ACCELERATE_MIXED_PRECISION", "bf16" if half else "no")
+    check_variables("cpu", half)
+    launcher.setenv(variable, value)
+    with pytest.raises(UserError) as caught:
+        check_variables("cpu", half)
+    assert words in str(caught.value) and "\n" not in str(caught.value)

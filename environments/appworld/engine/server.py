@@ -139,7 +139,7 @@ class Server:
 def main() -> NoReturn:
     """Run the server with the arguments of the command line, and remove RUN at its end."""
     run, source = Path(sys.argv[1]), Path(sys.argv[2])
-    lock = (run / "lock").open("w")
+    lock = (run / "lock").open("wb")
     fcntl.flock(lock, fcntl.LOCK_EX)
     sweep(run.parent)
     os.chdir(run)

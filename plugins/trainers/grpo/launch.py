@@ -6,6 +6,12 @@ from pathlib import Path
 
 from coevolve import UserError
 
+FOREIGN = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
+"""Counts of processes by other launchers (srun, mpirun), which accelerate takes for its own."""
+UNUSED = (
+    "ACCELERATE_USE_MEGATRON_LM", "ACCELERATE_USE_PARALLELISM_CONFIG", "ACCELERATE_USE_SAGEMAKER", "ACCELERATE_DOWNCAST_BF16",
+)  # fmt: skip
+"""Switches of accelerate that would train in another way than the settings say."""
 REFUSED = ("FSDP_OFFLOAD_PARAMS", "FSDP_ACTIVATION_CHECKPOINTING")
 
 
@@ -26,6 +32,12 @@ class Launch(StrEnum):
 
 def launch(quantize: str, processes: int) -> Launch:
     """How this process was launched; UserError for launches that trainer "grpo" cannot train with."""
+    for variable in FOREIGN:
+        if processes == 1 and os.environ.get(variable, "").strip() not in ("", "0", "1"):
+            raise UserError(
+                f"{variable} is {os.environ[variable]}, as srun and mpirun set it, and accelerate would wait for as many processes: unset "
+                "it for a run of one process, or start several with torchrun"
+            )
     if _is("ACCELERATE_USE_DEEPSPEED"):
         found = Launch.ZERO3 if os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE") == "3" else Launch.ZERO
     elif _is("ACCELERATE_USE_FSDP"):
@@ -37,6 +49,30 @@ def launch(quantize: str, processes: int) -> Launch:
     if found is Launch.FSDP2:
         _check_fsdp(processes)
     return found
+
+
+def check_variables(device: str, half: bool) -> None:
+    """UserError for variables that would make accelerate compute otherwise than the settings say, which no record of the run would show.
+
+    `half`: whether the settings mean bfloat16.
+    """
+    meant = "bf16" if half else "no"
+    found = os.environ.get("ACCELERATE_MIXED_PRECISION", "").lower()
+    if found not in ("", "no", meant):
+        dtype = 'policy.dtype="bfloat16"' if found == "bf16" else "policy.dtype"
+        raise UserError(
+            f"ACCELERATE_MIXED_PRECISION is {found!r}, but the settings compute in {'bfloat16' if half else 'float32'}: set {dtype}, or "
+            f"give accelerate launch --mixed_precision {meant} (without a launcher unset the variable)"
+        )
+    if (compiler := os.environ.get("ACCELERATE_DYNAMO_BACKEND", "").lower()) not in ("", "no"):
+        raise UserError(
+            f'trainer "grpo" does not compile the model, but ACCELERATE_DYNAMO_BACKEND is {compiler!r}: unset it, or set it to no'
+        )
+    if (other := os.environ.get("ACCELERATE_TORCH_DEVICE", device)).partition(":")[0] != device.partition(":")[0]:
+        raise UserError(f"ACCELERATE_TORCH_DEVICE is {other!r}, but the policy is on {device}: unset it, or set policy.device")
+    for variable in UNUSED:
+        if _is(variable):
+            raise UserError(f'trainer "grpo" cannot train with {variable}: unset it, or launch without it')
 
 
 def _check_fsdp(processes: int) -> None:

@@ -33,7 +33,7 @@ def machine(device: str = "auto") -> Machine:
         return Machine(torch.cuda.get_device_name(0), torch.cuda.get_device_properties(0).total_memory)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limit = Path("/sys/fs/cgroup/memory.max")
-    if limit.is_file() and (text := limit.read_text().strip()).isdigit():
+    if limit.is_file() and (text := limit.read_text("ascii").strip()).isdigit():
         memory = min(memory, int(text))
     return Machine("no GPU, main memory", memory)
 

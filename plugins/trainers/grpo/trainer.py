@@ -31,7 +31,7 @@ from coevolve import (
 )
 
 from ...library_logging import quiet
-from .launch import Launch, check_checkpoint, launch
+from .launch import Launch, check_checkpoint, check_variables, launch
 from .objective import objective_settings
 from .options import SCHEDULES, GrpoOptions, reward
 from .session import Session
@@ -77,6 +77,8 @@ class Grpo:
                 skeleton = weights.skeleton()
             check_trainable(skeleton, weights.model_settings.model)
             self._check_adapter(skeleton)
+        if not run.planned:
+            check_variables(weights.placement[0], str(weights.placement[1]) == "torch.bfloat16")
         self._local_rows = run.batch * run.rollouts // processes
         self._policy, self._run = weights, run
         if self.options.quantize and not run.planned:

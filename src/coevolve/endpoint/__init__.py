@@ -12,7 +12,7 @@ from .budget import Budget, Spent
 from .client import Endpoint
 from .dialect import Dialect
 from .faults import Failed, error_fields, of_status
-from .responses import Answer, ToolCall, Usage, read_answer
+from .responses import Answer, ToolCall, Usage, check_error, read_answer
 from .settings import Access, EndpointOptions, address, check_packages, is_local, missing_key, read_budget, read_key, tokens_of, variable
 from .waiting import Pace, growing, repeated, retry_after
 
@@ -29,6 +29,7 @@ __all__ = [
     "ToolCall",
     "Usage",
     "address",
+    "check_error",
     "check_packages",
     "error_fields",
     "growing",

@@ -9,6 +9,8 @@ from coevolve import Unsent, one_line
 
 RAW_KEPT = 20_000
 """Upper bound on the stored characters of an unusable answer."""
+ANSWERED = "the endpoint answered with an error"
+"""How the reason begins where an answer with status 200 holds an error."""
 REFUSALS = ("content_filter", "content_policy_violation", "data_inspection_failed", "moderation_blocked")
 """Error codes of endpoints that refuse the prompt's content."""
 TOO_LONG = ("context_length_exceeded", "string_above_max_length", "exceed_context_size_error")
@@ -34,6 +36,8 @@ class Failed(Exception):
     """Seconds that the endpoint asks to wait."""
     counts: bool = True
     """Whether the circuit breaker counts it as a failure of the endpoint. A refusal is not one."""
+    own: bool = False
+    """Whether the model itself gave no usable answer: it refused in words (`raw` holds them), or wrote nothing."""
     cut: bool = False
     """The limit on tokens was reached before any text came."""
     lost: bool = False
@@ -43,7 +47,7 @@ class Failed(Exception):
     usage: Any = None
     """The Usage that the endpoint reported despite the failure, or None."""
     status: int = 0
-    """The HTTP status, 0 where no answer came."""
+    """The HTTP status, or the one that an error inside an answer names; 0 where there is none."""
     body: object = None
     """The parsed body of the error where it is JSON, else None."""
     too_long: bool = False
@@ -64,18 +68,34 @@ def error_fields(body: object) -> Mapping[str, Any]:
     return inner if isinstance(inner, Mapping) else {"message": inner} if isinstance(inner, str) else {}
 
 
-def of_status(status: int, body: object, text: str, after: float | None, advice: str) -> Failed:
-    """The Failed for an HTTP status; `advice` names what to check where the endpoint denies access."""
+def of_answer(error: object, text: str) -> Failed:
+    """The Failed for an error inside an answer with status 200, which gateways send in place of the model's or around a part of it.
+
+    `error`: the error object or text; `text`: the whole body.
+    """
+    fields = error_fields({"error": error})
+    code = str(fields.get("code") or "")
+    told = int(code) if code.isascii() and code.isdigit() and 400 <= int(code[:4]) < 600 else 0
+    what = ANSWERED + (f" ({code})" if code else "")
+    told_in = {"error": dict(fields)}
+    failed = of_status(told or 502, told_in, "", None, "check the model, the address and the key", what)  # 502: a gateway's
+    failed.raw, failed.status = text, told
+    return failed
+
+
+def of_status(status: int, body: object, text: str, after: float | None, advice: str, what: str = "") -> Failed:
+    """The Failed for an HTTP status; `advice` names what to check where the endpoint denies access; `what`: how the reason begins."""
+    what = what or f"HTTP {status}"
     fields = error_fields(body)
     codes, message = (str(fields.get("code") or ""), str(fields.get("type") or "")), one_line(fields.get("message") or text, 200)
-    reason = f"HTTP {status}" + (f": {message}" if message else "")
+    reason = what + (f": {message}" if message else "")
     if code := next((code for code in codes if code in REFUSALS), ""):
         return Failed(f"refused ({code}): {message}", text, counts=False, status=status, body=body)
     words = str(fields.get("message") or "").lower()
     if status in TOO_LONG_STATUSES and (set(codes) & set(TOO_LONG) or any(part in words for part in TOO_LONG_WORDS)):
         return Failed(f"the prompt is too long ({reason})", text, status=status, body=body, too_long=True)
     if status in (401, 403, 404):
-        return Failed(f"HTTP {status}, {advice} ({message})" if message else f"HTTP {status}, {advice}", text, status=status, body=body)
+        return Failed(f"{what}, {advice} ({message})" if message else f"{what}, {advice}", text, status=status, body=body)
     # insufficient_quota comes with status 429, but waiting does not help.
     again = "insufficient_quota" not in codes and (status in (408, 409, 425, 429) or status >= 500)
     return Failed(reason, text, again=again, after=after, status=status, body=body)

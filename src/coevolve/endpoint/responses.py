@@ -7,12 +7,16 @@ from attrs import frozen
 
 from coevolve import one_line
 
-from .faults import Failed
+from .faults import ANSWERED, Failed, of_answer
 
 LONGEST = 200_000
 """Upper bound on the characters of a reply, for servers that ignore the limit on tokens."""
 MOST_CALLS = 64
 """Upper bound on the tool calls that are read from one reply."""
+BROKEN = ("error", "abort", "cancelled", "network_error", "insufficient_system_resource")
+"""Endings with which gateways and servers say that they failed in the middle of an answer, whatever text it holds."""
+FILTERED = ("content_filter", "sensitive")
+"""Endings of answers that the endpoint withheld."""
 MOST_TOKENS = 10**9
 """A reported usage above this is ignored."""
 
@@ -47,29 +51,45 @@ class Answer:
 
 
 def read_answer(text: str, content_type: str) -> Answer:
-    """The first choice in the body of an answer; raises Failed for a body without a usable one."""
+    """The first choice in the body of an answer; raises Failed for a body without a usable one, and for one that holds an error.
+
+    An error, a withheld answer and one without any content are the endpoint's; a refusal in words and an empty text are the model's.
+    """
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
         raise Failed(f"the answer is not JSON ({one_line(content_type, 60)}, {len(text)} characters)", text, again=True) from None
+    check_error(body, text)
     choices = body.get("choices") if isinstance(body, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
+    check_error(choice, text)
+    check_error(message, text)
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise Failed("the answer is not a chat completion", text, again=True)
+        raise Failed(f"the answer is not a chat completion: {one_line(text, 200)}", text, again=True)
     usage, ending, content = read_usage(body.get("usage")), choice.get("finish_reason"), read_content(message.get("content"))
     if isinstance(refusal := message.get("refusal"), str) and refusal:
-        raise Failed(f"refused: {one_line(refusal, 200)}", refusal, counts=False, usage=usage)
-    if ending == "content_filter":
-        raise Failed("refused: the endpoint filtered the reply", content, counts=False, usage=usage)
+        raise Failed(f"refused: {one_line(refusal, 200)}", refusal, counts=False, own=True, usage=usage)
+    if ending in BROKEN:
+        raise Failed(f"{ANSWERED} ({ending}): {one_line(content or text, 200)}", text, again=True, usage=usage, body=body)
+    if ending in FILTERED:
+        raise Failed(f"refused: the endpoint filtered the reply ({ending}): {one_line(content, 200)}", text, counts=False, usage=usage)
     calls = read_calls(message.get("tool_calls"))
     if not content.strip() and not calls:
         cut = ending == "length"
         why = "the limit on tokens was reached before any text came" if cut else "the reply is empty"
-        raise Failed(why, text, again=True, counts=False, cut=cut, usage=usage)
+        if message.get("content") is None and not cut and not (usage and usage.completion):
+            raise Failed(f"{why}, and no token was made: {one_line(text, 200)}", text, again=True, usage=usage)
+        raise Failed(why, text, again=True, counts=False, own=True, cut=cut, usage=usage)
     if (size := len(content) + sum(len(call.arguments) for call in calls)) > LONGEST:
         raise Failed(f"the reply has {size} characters, more than the limit of {LONGEST}", content, again=True, usage=usage)
     return Answer(content, usage, calls, ending == "length")
+
+
+def check_error(part: object, text: str) -> None:
+    """Raise Failed where a part of the body `text` holds an error, as a body, a choice or a message may."""
+    if isinstance(part, dict) and (error := part.get("error")):
+        raise of_answer(error, text)
 
 
 def read_content(content: object) -> str:

@@ -125,7 +125,7 @@ def read_key(options: Any) -> str | None:
     key = os.environ.get(options.api_key_env, "").strip() if options.api_key_env else ""
     if not key and options.api_key_file:
         try:
-            key = Path(options.api_key_file).expanduser().read_text("utf-8").strip()
+            key = Path(options.api_key_file).expanduser().read_text("utf-8-sig").strip()
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or "it is not a text file, or not a valid path"
             raise ValueError(f"cannot read api_key_file {options.api_key_file}: {why}") from None

@@ -128,7 +128,7 @@ class TabularPolicy:
             path = Path(options.model) / "table.json"
             if not path.is_file():
                 raise UserError(f"{options.model} holds no table.json; name a folder that the tabular trainer saved")
-            self.table.update(json.loads(path.read_text()))
+            self.table.update(json.loads(path.read_text("utf-8")))
 
     def logit(self, skill: str) -> float:
         """The table's entry, or where it starts."""
@@ -193,7 +193,7 @@ class TabularTrainer:
 
     def train(self, loop: LoopState, resume_from: Path | None) -> None:
         if resume_from is not None:
-            self._policy.table = json.loads((resume_from / "table.json").read_text())
+            self._policy.table = json.loads((resume_from / "table.json").read_text("utf-8"))
         iterate(loop, self._policy, self._update_all, self._save)
 
     def _update_all(self, groups: Sequence[RolloutGroup]) -> dict[str, float]:
@@ -227,7 +227,7 @@ class TabularTrainer:
 
     def save_policy(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "table.json").write_text(json.dumps(self._policy.table, sort_keys=True))
+        (folder / "table.json").write_text(json.dumps(self._policy.table, sort_keys=True), "utf-8")
 
 
 def _kind(action: Action) -> Any:
