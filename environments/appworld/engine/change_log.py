@@ -102,10 +102,10 @@ def _shaped(text: str, known: Tables) -> bool:
     match = next((found for shape in _SHAPES if (found := shape.fullmatch(text))), None)
     if match is None:
         return False
-    table = match["table"].strip('"')
-    parts = match.groupdict()
-    words = set(re.findall(r"\w+", f"{parts.get('columns') or ''} {parts.get('where') or ''}")) - {table}
+    table, parts = match["table"].strip('"'), match.groupdict()
+    where = re.sub(rf'(?:"{table}"|\b{table})\.', "", parts.get("where") or "")
     columns = known.get(table)
+    words = set(re.findall(r"\w+", f"{parts.get('columns') or ''} {where}"))
     return columns is not None and words - _KEYWORDS <= set(columns)
 
 
