@@ -20,7 +20,10 @@ pytestmark = pytest.mark.slow
 START = (
     "os_ = random._os\nposix, modules = os_.sys.modules['posix'], os_.sys.modules\nopener = getattr(json.codecs.builtins, 'op' + 'en')\n"
 )
-LOG = "cache = modules['appworld.apps.model_lib'].CachedDBHandler.cache\nfor path, (_, tracker) in cache.items():\n    if 'task_output' in path and 'spotify' in path:\n"
+LOG = """cache = modules['appworld.apps.model_lib'].CachedDBHandler.cache
+for path, (_, tracker) in cache.items():
+    if 'task_output' in path and 'spotify' in path:
+"""
 ENDLESS = "WITH RECURSIVE r(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM r) SELECT count(*) FROM r"
 SQL = {
     "a new database": ["ATTACH DATABASE '{canary}' AS other", "CREATE TABLE other.t (a)"],
