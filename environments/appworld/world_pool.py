@@ -26,7 +26,6 @@ from .server_process import ServerProcess
 RECOVERIES = 2
 """Times that a lost world is restored within one operation."""
 OPEN_SECONDS = 60.0
-SCORE_SECONDS = 60.0
 ROOM_SECONDS = 120.0
 """Seconds to wait for a free place in the pool."""
 LATER = 2.0
@@ -39,7 +38,7 @@ PRIVATE = 64 * MIB
 @frozen
 class WorldLimits:
     """Limits of every world: seconds of processor time and of wall clock for a block, MiB of memory, characters of output, blocks an
-    episode; and the number of worlds at once (0: by memory)."""
+    episode; the number of worlds at once (0: by memory); seconds of wall clock for a score."""
 
     block_seconds: float
     wall_seconds: float
@@ -47,6 +46,7 @@ class WorldLimits:
     output: int
     interactions: int
     worlds: int = 0
+    score_seconds: float = 20.0
 
 
 def room(root: Path, wanted: int) -> int:
@@ -195,7 +195,11 @@ class WorldHandle:
 
     def execute(self, code: str) -> dict[str, Any]:
         """Run a block and return {"output", "error", "calls", "completed"}. Raises WorldEnded when the block ends the world."""
-        found: dict[str, Any] = self._do(lambda connection: self._run(connection, code), blamed=True)
+        try:
+            found: dict[str, Any] = self._do(lambda connection: self._run(connection, code), blamed=True)
+        except EngineError:
+            self.blocks += (code,)  # it ran, whatever the engine made of it
+            raise
         self.blocks += (code,)
         return found
 
@@ -205,16 +209,19 @@ class WorldHandle:
 
     def diff(self) -> Any:
         """The canonical difference between the world's beginning and now."""
-        return self._do(lambda connection: connection.ask("diff", SCORE_SECONDS))
+        return self._do(lambda connection: connection.ask("diff", self.worlds.limits.score_seconds), blamed=True)
 
     def score(self) -> dict[str, Any]:
-        """The engine's evaluation: {"success", "num_tests", "passes", "failures", ...}."""
-        found: dict[str, Any] = self._do(lambda connection: connection.ask("score", SCORE_SECONDS))
+        """The engine's evaluation: {"success", "num_tests", "passes", "failures", ...}.
+
+        Raises WorldEnded when the code that ran before keeps the world from being saved, or what it saved is not what the engine writes.
+        """
+        found: dict[str, Any] = self._do(lambda connection: connection.ask("score", self.worlds.limits.score_seconds), blamed=True)
         return found
 
     def export(self, folder: Path) -> None:
         """Write the engine's own files of this world into `folder`."""
-        self._do(lambda connection: connection.ask("export", SCORE_SECONDS, to=str(folder)))
+        self._do(lambda connection: connection.ask("export", self.worlds.limits.score_seconds, to=str(folder)), blamed=True)
 
     def rewind(self, blocks: tuple[str, ...]) -> None:
         """Become the world in which exactly `blocks` ran, by replay with the next operation."""
@@ -242,8 +249,8 @@ class WorldHandle:
             self.lock.release()
 
     def _do(self, operation: Callable[[Connection], Any], blamed: bool = False) -> Any:
-        """Carry out one operation, and restore the world when it is lost. `blamed`: the operation runs new code, and a world that is killed
-        at it every time while the server lives was ended by that code."""
+        """Carry out one operation, and restore the world when it is lost. `blamed`: a world that is killed at it every time, while the
+        server lives, was ended by the code that ran in it."""
         try:
             with self.lock:
                 return self._carry_out(operation, blamed)
@@ -263,7 +270,7 @@ class WorldHandle:
                 raise
         assert lost is not None
         if blamed and lost.served:
-            raise WorldEnded("killed", f"{lost}, {RECOVERIES + 1} times at the same block")
+            raise WorldEnded("killed", f"{lost}, {RECOVERIES + 1} times at the same point")
         raise InfrastructureFault(f"a world was lost {RECOVERIES + 1} times: {lost}")
 
     def _connected(self) -> Connection:
@@ -284,17 +291,15 @@ class WorldHandle:
         fields = {"block_seconds": max(1, int(limits.wall_seconds)), "memory": limits.memory, "output": limits.output}
         try:
             self.about = connection.ask("open", OPEN_SECONDS, **self.task, **fields, interactions=limits.interactions + 1)
-            for code in self.blocks:
-                self._run(connection, code)
-        except EngineError as error:
+        except (EngineError, WorldEnded) as error:
             self._hang_up()
             raise InfrastructureFault(f"the engine cannot open {self.task['task']}: {error}") from error
         except ValueError:
             self._hang_up()
             raise
-        except WorldEnded as error:
-            self._hang_up()
-            raise InfrastructureFault(f"a world cannot be restored by replay: {error}") from error
+        for code in self.blocks:  # code that ends its world in a replay, which it did not do at first, is to blame for that
+            with contextlib.suppress(EngineError):
+                self._run(connection, code)
 
     def _hang_up(self) -> None:
         if self.connection is not None:
