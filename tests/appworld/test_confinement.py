@@ -34,7 +34,8 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, object]:
     """What each attempt led to; `tmp_path/foreign/secret` must be as it was."""
     folder = tmp_path_factory.mktemp("confined")
     own, foreign = folder / "own", folder / "foreign" / "secret"
-    own.mkdir(), foreign.parent.mkdir()
+    own.mkdir()
+    foreign.parent.mkdir()
     foreign.write_text("secret")
     numbers = X86 if platform.machine() == "x86_64" else {}
     command = [sys.executable, str(SCRIPT), str(ENGINE), str(own), str(foreign), json.dumps(numbers)]

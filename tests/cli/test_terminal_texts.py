@@ -44,7 +44,7 @@ def run(tmp_path: Path) -> Path:
     nasty = NASTY.replace("\ud800", "")  # a store holds no surrogates raw
     store = Store(tmp_path / "run.sqlite", create=True)
     seed = make_task("seed-1", query=nasty)
-    made = evolve(make_task("made-1", query=nasty), intent=nasty, origin=Origin(nasty, 1, (seed.id,), {"note": nasty}))
+    made = evolve(make_task("made-1", query=nasty), intent=nasty, origin=Origin(nasty, 1, None, (seed.id,), {"note": nasty}))
     store.add_pool(0, TaskPool((seed, made)), [seed, made])
     group = make_group("seed-1", (1.0, 0.0))
     spoken = tuple(

@@ -52,9 +52,18 @@ class World:
         return self.episode()
 
 
+def completed(world: Any) -> Any:
+    """A world with what the class leaves out."""
+    return complete(world)
+
+
+def rehearse_with(policy: Any, world: Any, tasks: Sequence[Task], limit: float) -> None:
+    rehearse(policy, world, tasks, limit)
+
+
 def test_openings_results_and_answers_to_nonsense_are_collected() -> None:
-    reader, world = Reader(), complete(World())
-    rehearse(reader, world, world.tasks("train"), 5.0)
+    reader, world = Reader(), completed(World())
+    rehearse_with(reader, world, world.tasks("train"), 5.0)
     assert [(list(messages), len(tools)) for messages, tools in reader.openings] == [([{"role": "user", "content": "hello"}], 1)]
     roles = sorted([str(message["role"]) for message in reply] for reply in reader.replies)
     assert roles == [["tool"], ["tool", "tool"], ["user"]]
@@ -66,8 +75,8 @@ def test_an_environment_that_fails_is_left_to_the_rollouts() -> None:
             raise RuntimeError("down")
 
     for episode in (Broken, lambda: 1 / 0):
-        reader, world = Reader(), complete(World(episode))
-        rehearse(reader, world, world.tasks("train"), 5.0)
+        reader, world = Reader(), completed(World(episode))
+        rehearse_with(reader, world, world.tasks("train"), 5.0)
         assert reader.replies == []
 
 
@@ -79,9 +88,9 @@ def test_tasks_are_spread_over_all_and_none_is_no_fault() -> None:
             opened.append(task.id)
             return Talk()
 
-    rehearse(Reader(), complete(Many()), [Task(f"t{n}", "world", "q") for n in range(101)], 5.0)
+    rehearse_with(Reader(), completed(Many()), [Task(f"t{n}", "world", "q") for n in range(101)], 5.0)
     assert sorted(set(opened), key=opened.index) == ["t0", "t33", "t66", "t100"]
-    rehearse(Reader(), complete(Many()), [], 5.0)
+    rehearse_with(Reader(), completed(Many()), [], 5.0)
 
 
 def test_a_refusal_is_the_policy_s_own() -> None:
@@ -89,6 +98,6 @@ def test_a_refusal_is_the_policy_s_own() -> None:
         def check_messages(self, openings: Sequence[Any], replies: Sequence[Any]) -> None:
             raise UserError("left out")
 
-    world = complete(World())
+    world = completed(World())
     with pytest.raises(UserError, match="left out"):
-        rehearse(Strict(), world, world.tasks("train"), 5.0)
+        rehearse_with(Strict(), world, world.tasks("train"), 5.0)

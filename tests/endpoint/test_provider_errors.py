@@ -85,7 +85,8 @@ def test_a_prompt_that_is_too_long_is_told_apart(rude: Any) -> None:
 
 
 def test_an_empty_field_for_errors_is_no_error() -> None:
-    for nothing in (None, "", {}, False):
+    empty: list[Any] = [None, "", {}, False]
+    for nothing in empty:
         body = choice("fine", error=nothing) | {"error": nothing}
         assert read_answer(json.dumps(body), "application/json").text == "fine"
 

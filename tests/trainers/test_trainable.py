@@ -21,7 +21,8 @@ DROPOUT = "drops out values at random in training"
 
 def skeleton(kind: str, **settings: Any) -> Any:
     with torch.device("meta"):
-        return transformers.AutoModelForCausalLM.from_config(getattr(transformers, kind)(**SMALL | settings))
+        found: Any = transformers.AutoModelForCausalLM
+        return found.from_config(getattr(transformers, kind)(**SMALL | settings))
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def check_saved(policy: Any, live: Any, folder: Path, rows: Mapping[str, Sequenc
 
     `rows` has "prompt_ids" and "completion_ids" of rollouts; without any, a short conversation is compared.
     """
-    options = getattr(policy, "options", None)
+    options: Any = getattr(policy, "options", None)
     if not attrs.has(type(options)):
         return
     saved = type(policy)(attrs.evolve(options, model=str(folder), chat_template=""))
@@ -97,7 +97,8 @@ def _logps(model: Any, row: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
     autocast = torch.autocast(weight.device.type, dtype) if weight.dtype == torch.float32 != dtype else nullcontext()
     with autocast:
         logits = model(input_ids=ids).logits[0, :-1].float()
-    return logits.log_softmax(dim=-1).gather(1, ids[0, 1:, None]).squeeze(1).double().cpu()
+    found: torch.Tensor = logits.log_softmax(dim=-1).gather(1, ids[0, 1:, None]).squeeze(1).double().cpu()
+    return found
 
 
 @contextmanager
