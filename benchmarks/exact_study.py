@@ -108,8 +108,11 @@ TABLES: dict[str, dict[str, Arm]] = {
         "cover": COVER,
         "programmatic": BEFORE,
         "default": RECIPE,
-        "default without frontier": programmatic(),
-        "first default": NEW,
+    },
+    "recipe, equal candidates": {
+        "programmatic, 32": equal(BEFORE, 32),
+        "first default, 32": equal(NEW, 32),
+        "default, 32": equal(RECIPE, 32),
     },
     "arms": {
         "cover": COVER,
@@ -216,7 +219,8 @@ PAIRS: dict[str, list[tuple[str, str]]] = {
         ("first default, frontier: 1 to 2 of 4", "programmatic, solve check: 1 to 8 of 8"),
     ],
     "resting": [],
-    "recipe": [("default", "default without frontier"), ("default", "first default")],
+    "recipe": [],
+    "recipe, equal candidates": [],
 }
 """Further differences, printed below a table."""
 
