@@ -6,15 +6,17 @@ from pathlib import Path
 
 from ..errors import UserError
 from ..text import command_line
+from .permissions import share
 from .store import Store
 
 SEAL = "sealed.json"
 
 
 def seal(folder: Path) -> None:
-    """Write down the SHA-256 of every file of a complete checkpoint."""
+    """Write down the SHA-256 of every file of a complete checkpoint, and let others read it as far as the umask does."""
     digests = {str(file.relative_to(folder)): _digest(file) for file in _files(folder)}
     (folder / SEAL).write_text(json.dumps(digests, indent=1), "utf-8")
+    share(folder)
 
 
 def damage(folder: Path) -> str | None:

@@ -20,6 +20,7 @@ from cattrs.preconf.json import make_converter
 
 from ..errors import CoevolveError, UserError, translated
 from ..model import CandidateTask, History, RolloutGroup, Signal, Task, TaskPool, TeacherCall, Trajectory, Unsent, Verdict
+from .reading import open_for_reading
 from .run_check import run_file
 
 P = ParamSpec("P")
@@ -86,7 +87,7 @@ FIXES = {
     sqlite3.SQLITE_FULL: "free space",
     sqlite3.SQLITE_BUSY: "close the other program that uses it",
     sqlite3.SQLITE_READONLY: "make it and its folder writable",
-    sqlite3.SQLITE_CANTOPEN: "make it and its folder writable",
+    sqlite3.SQLITE_CANTOPEN: "make it readable, and for a run that goes on it and its folder writable",
 }
 """What helps, by SQLite's primary result code."""
 LACKING = ("no such table", "no such column", "has no column named")
@@ -115,7 +116,7 @@ def _fault(where: str, error: Exception) -> CoevolveError | None:
 
 
 class Store:
-    """The run's file. One writer (the run's process); readers may look at any time (WAL). `create` makes what is missing."""
+    """The run's file. One writer (the run's process), with `create`, which makes what is missing; readers may look at any time (WAL)."""
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self.path = path
@@ -126,9 +127,13 @@ class Store:
     @_in_one_line
     def _open(self, create: bool) -> None:
         self._lock = threading.RLock()
-        self._db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=NORMAL")
+        self._reading = None if create else open_for_reading(self.path)
+        if self._reading:
+            self._db = self._reading.connection
+        else:
+            self._db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
         if create and not self.rows("SELECT 1 FROM sqlite_master"):
             with self.transaction():
                 for statement in SCHEMA.split(";"):
@@ -327,3 +332,5 @@ class Store:
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+        if self._reading and self._reading.copy:
+            self._reading.copy.cleanup()

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import UserError
 from ..loop import Loop
 from ..record.checkpoints import newest_whole
+from ..record.permissions import share
 from ..record.run_check import run_file
 from ..record.store import Store
 from ..record.summary import summarize
@@ -146,6 +147,7 @@ def drive(
         loop.begin_rollouts()
         with clock.part("store"):
             loop.trainer.save_policy(folder / "policy")
+            share(folder / "policy")
         if ranks:
             ranks.gather(None)
         summary = summarize(

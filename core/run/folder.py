@@ -13,8 +13,10 @@ import importlib.metadata
 import json
 import os
 import platform
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,8 @@ VERSIONED = ("coevolve", "torch", "transformers", "trl", "peft", "accelerate", "
 VARIABLES = ("ACCELERATE_", "FSDP_", "PARALLELISM_CONFIG_", "TORCH", "NVIDIA_TF32", "CUBLAS_", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """Beginnings of the environment variables from which the libraries take how they compute."""
 
+SMALL = 64 << 20
+"""Fewer free bytes than this: a disk that may have been full when an error named no file."""
 FULL = (os.strerror(errno.ENOSPC), "disk is full", "unexpected pos")
 """Words in the errors of libraries that meet a full disk; the last is that of torch's archive writer."""
 
@@ -107,12 +111,27 @@ def disk_errors(folder: Path) -> AbstractContextManager[None]:
     return translated(partial(_disk_fault, folder))
 
 
+def _full(folder: Path, filename: object) -> str:
+    """The place whose disk is full: the run's folder, or the one for temporary files, where libraries write too."""
+    temporary = tempfile.gettempdir()
+    if isinstance(filename, str) and filename.startswith(temporary) and not filename.startswith(str(folder.absolute())):
+        return f"{temporary} (the variable TMPDIR)"
+    free = {}
+    for place in (str(folder), temporary):
+        with suppress(OSError):
+            free[place] = shutil.disk_usage(place).free
+    fuller = free.get(temporary, 0) < free.get(str(folder), 0) and free.get(temporary, 0) < SMALL
+    return f"{temporary} (the variable TMPDIR)" if fuller else str(folder)
+
+
 def _disk_fault(folder: Path, error: Exception) -> CoevolveError | None:
     if isinstance(error, UserError):
         return None
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.ENOSPC, errno.EDQUOT) or any(words in str(error) for words in FULL):
-        return CoevolveError(f"the disk of {folder} is full: free space")
+        return CoevolveError(f"the disk of {_full(folder, getattr(error, 'filename', None))} is full: free space")
+    if number in (errno.EACCES, errno.EROFS) and str(tempfile.gettempdir()) in str(getattr(error, "filename", "")):
+        return UserError(f"cannot write in {tempfile.gettempdir()}: {os.strerror(number)}; set TMPDIR to a folder that is writable")
     denied = (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.ENOENT, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL)
     if number in denied and str(folder) in str(getattr(error, "filename", "")):
         return UserError(f"cannot write the run in {folder}: {os.strerror(number)}; choose another --out")

@@ -5,6 +5,7 @@ Only weights in safetensors are loaded, and no code from the model's repository 
 
 import re
 from importlib.resources import files
+from os import R_OK, access
 from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,8 @@ def _readable(file: Path) -> None:
     """Raise UserError for a file that is truncated or is not safetensors; only its header is read."""
     from safetensors import SafetensorError, safe_open
 
+    if isfile(file) and not access(file, R_OK):  # safetensors says that there is no such file
+        raise UserError(f"{file} may not be read by you: ask its owner to make it readable (chmod a+r)")
     try:
         with safe_open(file, framework="np"):
             pass

