@@ -73,15 +73,6 @@ class HasAnswerBudget(Protocol):
         """Tokens that one answer may need in an environment with these options."""
 
 
-@runtime_checkable
-class HasCallSeconds(Protocol):
-    """A class of environments that ends hostile or endless work itself, so that it counts as the policy's fault."""
-
-    @classmethod
-    def call_seconds(cls, options: Any) -> float:
-        """Seconds after which a call of an episode has been ended with these options; a run's `step_timeout` must be longer."""
-
-
 @frozen
 class Goal:
     """What a user could want in one world: the request, and calls that fulfil it there."""

@@ -20,7 +20,7 @@ from attrs import Factory, evolve, field, frozen
 from attrs.validators import and_, ge, gt, le, lt, min_len
 
 from ..errors import UserError
-from ..optional import HasAnswerBudget, HasCallSeconds
+from ..optional import HasAnswerBudget
 from ..registry import Registry
 from .retirement import Retirement
 from .sources import ABSENT, MANY, ONE, SettingSource, merge, recipes, setting_sources, source_of
@@ -178,12 +178,6 @@ def resolve(registry: Registry, sources: Sequence[SettingSource]) -> Config:
     except SettingError as error:
         raise _user_error(error, source_of(sources, error.path)) from error
     environment = registry.component("environment", config.environment.name)
-    if isinstance(environment, HasCallSeconds) and not environment.call_seconds(config.environment.options) < config.step_timeout:
-        raise UserError(
-            f"step_timeout = {config.step_timeout:g} is not above the {environment.call_seconds(config.environment.options):g} s that the "
-            f"environment {config.environment.name!r} gives a call with its options, so that what a policy's code does would be blamed on "
-            "the machine; set step_timeout higher, or the environment's own limits lower"
-        )
     if "max_new_tokens" in merged or not isinstance(environment, HasAnswerBudget):
         return config
     return evolve(config, max_new_tokens=environment.answer_budget(config.environment.options))

@@ -26,7 +26,7 @@ from .script import Calls, completion
 from .server_process import engine_server
 from .setup import marker, setup
 from .tools import documents, tools
-from .world_pool import LATER, WorldLimits, WorldPool
+from .world_pool import WorldLimits, WorldPool
 
 NAME = "appworld"
 SCORER = "1"
@@ -52,8 +52,6 @@ class AppWorldOptions:
     """Seconds of processor time for one block; then it is interrupted, and a second later its process is killed."""
     wall_seconds: float = 25.0
     """Seconds of wall clock for one block, for code that waits; keep it below the run's step_timeout (30)."""
-    score_seconds: float = 20.0
-    """Seconds of wall clock for a score: a quarter to save the world, half in processor time to evaluate; keep it below step_timeout."""
     memory: int = 1024
     """MiB of address space that a world may take beyond what the warm engine has."""
     output_limit: int = 20_000
@@ -78,7 +76,6 @@ class AppWorld:
             ("max_interactions", 1),
             ("block_seconds", 1),
             ("wall_seconds", 1),
-            ("score_seconds", 4),
             ("memory", 64),
             ("output_limit", 100),
             ("max_worlds", 0),
@@ -113,13 +110,7 @@ class AppWorld:
             if self._worlds is None:
                 given = self.options
                 limits = WorldLimits(
-                    given.block_seconds,
-                    given.wall_seconds,
-                    given.memory,
-                    given.output_limit,
-                    given.max_interactions,
-                    given.max_worlds,
-                    given.score_seconds,
+                    given.block_seconds, given.wall_seconds, given.memory, given.output_limit, given.max_interactions, given.max_worlds
                 )
                 self._worlds = WorldPool(engine_server(self.root, given.kernel_guards), self.root, limits)
             return self._worlds
@@ -206,11 +197,6 @@ class AppWorld:
     def answer_budget(cls, options: AppWorldOptions) -> int:
         """Tokens for a block of code, and some reasoning before it."""
         return 1024
-
-    @classmethod
-    def call_seconds(cls, options: AppWorldOptions) -> float:
-        """What a block or a score may take until it is ended here, and a little more to say so."""
-        return max(options.wall_seconds + LATER, options.score_seconds) + 1.0
 
     def provenance(self) -> Mapping[str, Any]:
         """What a result must be reported with: results that differ in any of these are not comparable."""

@@ -124,47 +124,36 @@ class AppWorldEpisode:
         return self._found[1]
 
     def _evaluate(self) -> dict[str, Any]:
-        """The engine's report. Where there is none although the untouched task has one, the code is to blame, and nothing passes."""
-        try:
-            return self.world.score()
-        except (EngineError, WorldEnded) as error:
-            why = error
-        self._check_untouched()
-        return {**_NOTHING_LEFT, "failures": [{"requirement": "the world can be evaluated", "trace": str(why), "label": "no_op_pass"}]}
-
-    def _check_untouched(self) -> None:
-        """Raise InfrastructureFault unless the untouched task can be evaluated."""
+        for again in (True, False):
+            try:
+                return self.world.score()
+            except (EngineError, WorldEnded) as error:
+                why = error
+                if again:
+                    self.world.refresh()
+        # Even a fresh replay cannot be evaluated. When the untouched task can, the code is to blame.
         with AppWorldEpisode(self._worlds, self._task, self._calls, False) as untouched:
             try:
                 untouched.world.score()
             except (EngineError, WorldEnded) as error:
                 raise InfrastructureFault(f"{self._task.id} cannot be evaluated, even untouched: {error}") from error
+        return {**_NOTHING_LEFT, "failures": [{"requirement": "the world can be evaluated", "trace": str(why), "label": "no_op_pass"}]}
 
     def export(self, folder: Path) -> None:
         """Write the engine's own files of this attempt into `folder`, as its leaderboard tools read them.
 
         For a world that its code ended, the files before that block; for one that cannot be evaluated, those of the untouched world. Both
-        fail the engine's evaluation. Files are plain ones, with checked change logs (engine/world_files.py).
+        fail the engine's evaluation.
         """
-        if self._at.ended is None and self._evaluation()["num_tests"]:
-            try:
-                self.world.export(folder)
-            except (EngineError, WorldEnded):  # its code behaves otherwise than when it was scored
-                self._export(folder, ())
+        if self._at.ended is not None:
+            with AppWorldEpisode(self._worlds, self._task, self._calls, False) as before:
+                before.world.rewind(self._at.blocks[:-1])
+                before.world.export(folder)
+        elif not self._evaluation()["num_tests"]:
+            with AppWorldEpisode(self._worlds, self._task, self._calls, False) as untouched:
+                untouched.world.export(folder)
         else:
-            self._export(folder, () if self._at.ended is None else self._at.blocks[:-1])
-
-    def _export(self, folder: Path, blocks: tuple[str, ...]) -> None:
-        """Export a world of the task in which only `blocks` ran; the untouched one where these have no files to export."""
-        with AppWorldEpisode(self._worlds, self._task, self._calls, False) as before:
-            before.world.rewind(blocks)
-            try:
-                before.world.export(folder)
-            except (EngineError, WorldEnded):
-                if not blocks:
-                    raise
-                before.world.rewind(())
-                before.world.export(folder)
+            self.world.export(folder)
 
     def snapshot(self) -> Any:
         return self._at
@@ -176,22 +165,14 @@ class AppWorldEpisode:
     def state(self) -> str:
         if self._at.ended is not None:
             return f"ended: {self._at.ended}"
-        text = json.dumps([beginning(self._worlds.root, self._task), self._diff()], sort_keys=True)
+        text = json.dumps([beginning(self._worlds.root, self._task), self.world.diff()], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def visible_state(self) -> dict[str, Any]:
         """What was changed since the start, as the canonical diff has it: added, updated and removed rows by model."""
         if self._at.ended is not None:
             return {"ended": self._at.ended}
-        return {model: {kind: rows for kind, rows in change.items() if rows} for model, change in self._diff().items()}
-
-    def _diff(self) -> dict[str, Any]:
-        """The canonical diff; instead of one that the code has made impossible, the reason, in the same shape."""
-        try:
-            found: dict[str, Any] = self.world.diff()
-        except (EngineError, WorldEnded) as error:
-            return {"unreadable": {"reason": str(error)}}
-        return found
+        return {model: {kind: rows for kind, rows in change.items() if rows} for model, change in self.world.diff().items()}
 
     def close(self) -> None:
         self.world.close()

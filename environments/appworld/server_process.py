@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import os
+import shutil
 import stat
 import subprocess
 import tempfile
@@ -16,7 +17,6 @@ from coevolve import InfrastructureFault, UserError
 
 from . import home
 from .connection import Connection, WorldLost
-from .engine import removal
 
 START_SECONDS = 300.0
 RESTARTS = 5
@@ -140,7 +140,7 @@ class ServerProcess:
             self._log.close()
             self._log = None
         if self._run is not None:
-            removal.remove(self._run)
+            shutil.rmtree(self._run, ignore_errors=True)
         self._process = self._run = None
 
     @property

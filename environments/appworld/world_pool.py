@@ -26,6 +26,7 @@ from .server_process import ServerProcess
 RECOVERIES = 2
 """Times that a lost world is restored within one operation."""
 OPEN_SECONDS = 60.0
+SCORE_SECONDS = 60.0
 ROOM_SECONDS = 120.0
 """Seconds to wait for a free place in the pool."""
 LATER = 2.0
@@ -38,7 +39,7 @@ PRIVATE = 64 * MIB
 @frozen
 class WorldLimits:
     """Limits of every world: seconds of processor time and of wall clock for a block, MiB of memory, characters of output, blocks an
-    episode; the number of worlds at once (0: by memory); seconds of wall clock for a score."""
+    episode; and the number of worlds at once (0: by memory)."""
 
     block_seconds: float
     wall_seconds: float
@@ -46,7 +47,6 @@ class WorldLimits:
     output: int
     interactions: int
     worlds: int = 0
-    score_seconds: float = 20.0
 
 
 def room(root: Path, wanted: int) -> int:
@@ -195,11 +195,7 @@ class WorldHandle:
 
     def execute(self, code: str) -> dict[str, Any]:
         """Run a block and return {"output", "error", "calls", "completed"}. Raises WorldEnded when the block ends the world."""
-        try:
-            found: dict[str, Any] = self._do(lambda connection: self._run(connection, code), blamed=True)
-        except EngineError:
-            self.blocks += (code,)  # it ran, whatever the engine made of it
-            raise
+        found: dict[str, Any] = self._do(lambda connection: self._run(connection, code), blamed=True)
         self.blocks += (code,)
         return found
 
@@ -209,19 +205,16 @@ class WorldHandle:
 
     def diff(self) -> Any:
         """The canonical difference between the world's beginning and now."""
-        return self._do(lambda connection: connection.ask("diff", self.worlds.limits.score_seconds), blamed=True)
+        return self._do(lambda connection: connection.ask("diff", SCORE_SECONDS))
 
     def score(self) -> dict[str, Any]:
-        """The engine's evaluation: {"success", "num_tests", "passes", "failures", ...}.
-
-        Raises WorldEnded when the code that ran before keeps the world from being saved, or what it saved is not what the engine writes.
-        """
-        found: dict[str, Any] = self._do(lambda connection: connection.ask("score", self.worlds.limits.score_seconds), blamed=True)
+        """The engine's evaluation: {"success", "num_tests", "passes", "failures", ...}."""
+        found: dict[str, Any] = self._do(lambda connection: connection.ask("score", SCORE_SECONDS))
         return found
 
     def export(self, folder: Path) -> None:
         """Write the engine's own files of this world into `folder`."""
-        self._do(lambda connection: connection.ask("export", self.worlds.limits.score_seconds, to=str(folder)), blamed=True)
+        self._do(lambda connection: connection.ask("export", SCORE_SECONDS, to=str(folder)))
 
     def rewind(self, blocks: tuple[str, ...]) -> None:
         """Become the world in which exactly `blocks` ran, by replay with the next operation."""
@@ -249,8 +242,8 @@ class WorldHandle:
             self.lock.release()
 
     def _do(self, operation: Callable[[Connection], Any], blamed: bool = False) -> Any:
-        """Carry out one operation, and restore the world when it is lost. `blamed`: a world that is killed at it every time, while the
-        server lives, was ended by the code that ran in it."""
+        """Carry out one operation, and restore the world when it is lost. `blamed`: the operation runs new code, and a world that is killed
+        at it every time while the server lives was ended by that code."""
         try:
             with self.lock:
                 return self._carry_out(operation, blamed)
@@ -270,7 +263,7 @@ class WorldHandle:
                 raise
         assert lost is not None
         if blamed and lost.served:
-            raise WorldEnded("killed", f"{lost}, {RECOVERIES + 1} times at the same point")
+            raise WorldEnded("killed", f"{lost}, {RECOVERIES + 1} times at the same block")
         raise InfrastructureFault(f"a world was lost {RECOVERIES + 1} times: {lost}")
 
     def _connected(self) -> Connection:
@@ -291,15 +284,17 @@ class WorldHandle:
         fields = {"block_seconds": max(1, int(limits.wall_seconds)), "memory": limits.memory, "output": limits.output}
         try:
             self.about = connection.ask("open", OPEN_SECONDS, **self.task, **fields, interactions=limits.interactions + 1)
-        except (EngineError, WorldEnded) as error:
+            for code in self.blocks:
+                self._run(connection, code)
+        except EngineError as error:
             self._hang_up()
             raise InfrastructureFault(f"the engine cannot open {self.task['task']}: {error}") from error
         except ValueError:
             self._hang_up()
             raise
-        for code in self.blocks:  # code that ends its world in a replay, which it did not do at first, is to blame for that
-            with contextlib.suppress(EngineError):
-                self._run(connection, code)
+        except WorldEnded as error:
+            self._hang_up()
+            raise InfrastructureFault(f"a world cannot be restored by replay: {error}") from error
 
     def _hang_up(self) -> None:
         if self.connection is not None:

@@ -13,30 +13,24 @@ The requests:
 
 import os
 import selectors
-import signal
+import shutil
 import socket
+import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import answers, confine, family, wire
-from .helper import Helper, WrittenFiles, reason, work_for
+from . import confine, family, wire
+from .helper import Helper, evaluated, reason, work_for
 from .roots import Roots
 from .synthesize import write_task
-from .world import MAX_OUTPUT
 from .world_process import serve
 
 Message = dict[str, Any]
 MEMORY = 1_024
 """MiB that a world may need beyond what the warm server has."""
 SECONDS = 60.0
-SAVE_SHARE = 0.25
-"""Share of a request's seconds in which its world must have written its files; it takes milliseconds, unless the code has changed that."""
-CPU_SHARE = 0.5
-"""Share of a request's seconds that an evaluation may take of processor time, which does not depend on the load of the machine."""
-THREADS = 128
-"""Threads of a world."""
 NEVER = float("inf")
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
@@ -68,8 +62,7 @@ class ClientSession:
         self.helpers: dict[int, socket.socket] = {}
         self.request: Message | None = None
         self.then: Callable[[Message], None] | None = None
-        self.due = self.cpu_due = self.whole = NEVER
-        self.sent, self.output = "", MAX_OUTPUT
+        self.due = self.cpu_due = NEVER
         self.inbox, self.outbox, self.received = bytearray(), bytearray(), bytearray()
         self.cause: tuple[str, str] | None = None
 
@@ -131,9 +124,9 @@ class ClientSession:
                 self.cpu_due = family.cpu_seconds(self.pid) + float(request.get("cpu", NEVER)) + 1.0
                 self._ask(request, self._pass_on)
             elif operation == "score":
-                self._save(request, self._evaluate)
+                self._ask({**request, "op": "save"}, self._evaluate)
             elif operation == "export":
-                self._save(request, self._export)
+                self._ask({**request, "op": "save"}, self._export)
             else:
                 self._ask(request, self._pass_on)
         else:
@@ -161,7 +154,6 @@ class ClientSession:
 
     def _open(self, request: Message) -> None:
         memory = int(request.get("memory", MEMORY)) * 2**20
-        self.output = int(request.get("output", MAX_OUTPUT))
         self.pid, self.channel = family.fork(lambda channel: self._become(channel, memory))
         self.selector.register(self.channel, READ, self)
         self._ask(request, self._pass_on)
@@ -172,12 +164,13 @@ class ClientSession:
         written = self.roots.outputs / self.experiment
         written.mkdir()
         os.environ["TMPDIR"] = str(written)
-        on = confine.confine(memory, self.roots.readable(self.task), [str(written), "/dev/null"], self.kernel)
+        python = (sys.prefix, sys.base_prefix, os.path.dirname(__file__))
+        on = confine.confine(memory, [*self.roots.readable(), *python], [str(written), "/dev/null"], self.kernel)
         serve(channel, on)
 
     def _ask(self, request: Message, then: Callable[[Message], None]) -> None:
         """Send a request to the world; `then` gets its answer."""
-        self.then, self.sent = then, request["op"]
+        self.then = then
         assert self.channel is not None
         self.channel.setblocking(True)
         self.channel.settimeout(5.0)  # a world reads whenever no request is in progress; only a broken one does not
@@ -212,8 +205,7 @@ class ClientSession:
             message = wire.decode(line)
             if self.request is None or self.then is None or message.get("id") != self.request.get("id"):
                 raise wire.BadLine("an answer to another request")
-            answers.check(self.sent, message, self.output)
-        except (wire.BadLine, answers.NotAnAnswer):
+        except wire.BadLine:
             self.kill("garbage", "its process wrote something that is not an answer")
             return
         then, self.then = self.then, None
@@ -223,60 +215,38 @@ class ClientSession:
         if message.get("ok") is True:
             self.reply(message.get("value"))
         else:
-            self.fail("engine", message["error"]["text"])
+            error = message.get("error")
+            self.fail("engine", str(error.get("text")) if isinstance(error, dict) else "no reason given")
 
     # Evaluation and files
 
-    def _save(self, request: Message, then: Callable[[], None]) -> None:
-        """Have the world write its files, in a share of the request's time; `then` goes on in the time that is left."""
-        self.whole, now = self.due, time.monotonic()
-        self.due = now + (self.whole - now) * SAVE_SHARE
+    def _evaluate(self, saved: Message) -> None:
+        if saved.get("ok") is not True:
+            self._pass_on(saved)
+            return
+        self._help(lambda: evaluated(self.roots.full, self.task, self.experiment), self._pass_on)
 
-        def saved(message: Message) -> None:
-            self.due = self.whole
-            if message["ok"]:
-                then()
-            else:
-                self._pass_on(message)
-
-        self._ask({**request, "op": "save"}, saved)
-
-    def _evaluate(self) -> None:
+    def _export(self, saved: Message) -> None:
+        if saved.get("ok") is not True:
+            self._pass_on(saved)
+            return
         assert self.request is not None
-        cpu = max(1, round(float(self.request.get("seconds", SECONDS)) * CPU_SHARE))
-        files = WrittenFiles(self.roots, self.task, self.experiment)
-        self._pause(True)
-        self._help(lambda: files.evaluate(self.kernel, cpu), self._pass_on, cpu)
+        folder, target = self.roots.outputs / self.experiment / "tasks" / self.task, Path(self.request["to"])
+        self._help(lambda: shutil.copytree(folder, target, dirs_exist_ok=True) and None, self._pass_on)
 
-    def _export(self) -> None:
-        assert self.request is not None
-        files, target = WrittenFiles(self.roots, self.task, self.experiment), Path(self.request["to"])
-        self._pause(True)
-        self._help(lambda: files.export(target), self._pass_on)
-
-    def _pause(self, paused: bool) -> None:
-        """Stop the world while its files are read, so that no thread of it gets in the way, or let it go on."""
-        if self.pid:
-            os.kill(self.pid, signal.SIGSTOP if paused else signal.SIGCONT)
-
-    def _help(self, work: Callable[[], Any], then: Callable[[Message], None], cpu: int = 0) -> None:
-        """Run `work` in a forked process within the request's deadline; `then` gets its answer. `cpu` are its seconds of processor time."""
+    def _help(self, work: Callable[[], Any], then: Callable[[Message], None]) -> None:
+        """Run `work` in a forked process that may read everything, within the request's deadline; `then` gets its answer."""
         identity = self.request["id"] if self.request else None
         pid, channel = family.fork(lambda channel: work_for(channel, identity, work))
         self.helpers[pid] = channel
 
         def finish(message: Message) -> None:
             self.drop_helper(pid)
-            self._pause(False)
             then(message)
 
         def fail(kind: str, text: str) -> None:
-            status = self.drop_helper(pid)
-            self._pause(False)
-            if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-                self.fail("world", f"no end of its evaluation within {cpu} s of processor time", "deadline")
-            else:
-                self.fail(kind, text, "garbage" if kind == "world" else "")
+            self.drop_helper(pid)
+            self.fail(kind, text)
 
         self.selector.register(channel, READ, Helper(self.number, channel, finish, fail))
 
@@ -285,22 +255,19 @@ class ClientSession:
     def look(self, now: float, thorough: bool = True) -> None:
         """Enforce the request's deadline; `thorough`: also check that the world lives, and its CPU time for the block."""
         if self.request is not None and now > self.due:
-            seconds = self.request.get("seconds", SECONDS) * (SAVE_SHARE if self.sent == "save" and not self.helpers else 1)
-            if self.pid and not self.helpers:
-                self.kill("deadline", f"no end within {seconds:g} s")
-                return
-            for pid in list(self.helpers):  # the machine is to blame: what code can slow down is limited by processor time
+            seconds = self.request.get("seconds", SECONDS)
+            for pid in list(self.helpers):
                 self.drop_helper(pid)
-            self._pause(False)
-            self.fail("infrastructure", f"no answer within {seconds:g} s")
+            if self.pid:
+                self.kill("deadline", f"no end within {seconds:g} s")
+            else:
+                self.fail("infrastructure", f"no answer within {seconds:g} s")
         elif thorough and self.pid and self.channel is not None:
             done, status = os.waitpid(self.pid, os.WNOHANG)
             if done:
                 self._died(status)
             elif self.request is not None and family.cpu_seconds(self.pid) > self.cpu_due:
                 self.kill("deadline", f"no end within {self.request['cpu']:g} s of CPU time")
-            elif family.threads(self.pid) > THREADS:
-                self.kill("processes", f"it started more than {THREADS} threads")
 
     def kill(self, why: str, text: str) -> None:
         """Kill the world; the current request, if any, is answered with the reason."""
@@ -327,13 +294,13 @@ class ClientSession:
     def _gone(self, why: str, text: str) -> None:
         self.fail("infrastructure" if why == "killed" else "world", text, why)
 
-    def drop_helper(self, pid: int) -> int:
-        """End a helping process and forget it; returns its exit status."""
+    def drop_helper(self, pid: int) -> None:
+        """End a helping process and forget it."""
         channel = self.helpers.pop(pid)
         self.selector.unregister(channel)
         channel.close()
         family.kill_tree(pid)
-        return os.waitpid(pid, 0)[1]
+        os.waitpid(pid, 0)
 
     def end(self) -> None:
         """End the session because the client has gone or the server ends: its processes, its files and its connection."""
@@ -361,7 +328,7 @@ class ClientSession:
 
     def _answer(self, answer: Message) -> None:
         request, self.request, self.then = self.request, None, None
-        self.due = self.cpu_due = self.whole = NEVER
+        self.due = self.cpu_due = NEVER
         self.send({"id": request.get("id") if request else None, **answer})
         self._next()
 

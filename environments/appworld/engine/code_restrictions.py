@@ -5,15 +5,15 @@ This stops accidents and easy ways to an unearned reward. It is not a sandbox: t
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 DROPPED_MODULES = ("appworld", "builtins", "csv", "os", "pathlib", "unittest")
 SECRETS = ("access_token", "password", "token", "verification_code", "password_reset_code")
 """Arguments and fields of answers that are removed from recorded calls."""
 ADMIN = "No app named 'admin' found."
-MAX_CALLS, MAX_ANSWER, MAX_DEPTH = 1_000, 20_000, 50
-"""Calls recorded for one block, characters of JSON kept of one answer, and lists and dictionaries in each other there."""
+MAX_CALLS, MAX_ANSWER = 1_000, 20_000
+"""Calls recorded for one block, and characters of JSON kept of one answer."""
 
 _encode = json.JSONEncoder(default=str).encode
 _decode = json.JSONDecoder().decode
@@ -38,27 +38,9 @@ def without_secrets(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON restores it; one over MAX_ANSWER characters, or too deep, becomes {"shortened": its beginning or why}."""
-    if too_deep(value, MAX_DEPTH):
-        return {"shortened": "nested too deeply"}
+    """The value as JSON restores it; a value over MAX_ANSWER characters becomes {"shortened": its beginning}."""
     text = _encode(value)
     return _decode(text) if len(text) <= MAX_ANSWER else {"shortened": text[:MAX_ANSWER]}
-
-
-def too_deep(value: Any, most: int) -> bool:
-    """Whether more than `most` lists and dictionaries are in each other."""
-    level = [value]
-    for _ in range(most + 1):
-        level = [item for outer in level for item in _inside(outer) if isinstance(item, dict | list | tuple)]
-        if not level:
-            return False
-    return True
-
-
-def _inside(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list | tuple) else ()
 
 
 def _status(message: str) -> int:

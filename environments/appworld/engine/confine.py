@@ -1,9 +1,8 @@
 """Limits on a world's process that the Linux kernel enforces; they need no privileges.
 
-Three layers: resource limits (memory, processor time, size and number of files), Landlock (files outside a list do not exist for it, nor do
-signals and sockets of others where the kernel's version knows them) and a filter that allows listed system calls alone (system_calls.py).
-None of them can be undone by the process. A layer that the kernel does not have is skipped; `confine` returns those that are on. The code
-still runs in the interpreter of the simulated apps.
+Three layers: resource limits (memory, core files, open files), Landlock (files outside a list do not exist for it) and a seccomp filter (no
+new process, no program, no signal to another process, no connection). None of them can be undone by the process. A layer that the
+kernel does not have is skipped; `confine` returns those that are on. The code still runs in the interpreter of the simulated apps.
 """
 
 import ctypes
@@ -14,20 +13,33 @@ import signal
 import struct
 from collections.abc import Iterable, Sequence
 
-from . import system_calls
-
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP = 1, 38, 22
-PR_SET_CHILD_SUBREAPER = 36
+PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE = 36, 4
+CLONE_THREAD = 0x00010000
+EPERM, ENOSYS = 1, 38
 FILES = 256
 """Open files of one world."""
-FILE_BYTES = 256 * 2**20
-"""Size of the largest file that it may write."""
 
 _LANDLOCK = (444, 445, 446)
 _READ = 0b1 << 2 | 0b1 << 3 | 0b1 << 0  # read a file, list a folder, execute (mapping a library needs it not; harmless without execve)
 _WRITE = 0b1 << 1 | 0b11111111 << 4 | 0b1 << 12  # write, make and remove files and folders
 _TRUNCATE, _REFER = 0b1 << 14, 0b1 << 13
 
+_SYSCALLS: dict[str, dict[str, int]] = {
+    "x86_64": {
+        "arch": 0xC000003E, "clone": 56, "clone3": 435, "kill": 62, "tgkill": 234, "tkill": 200,
+        "fork": 57, "vfork": 58, "execve": 59, "execveat": 322, "ptrace": 101, "socket": 41, "connect": 42,
+        "process_vm_readv": 310, "process_vm_writev": 311, "pidfd_open": 434, "pidfd_send_signal": 424, "rt_sigqueueinfo": 129,
+        "rt_tgsigqueueinfo": 297, "setsid": 112, "setpgid": 109, "io_uring_setup": 425,
+    },
+    "aarch64": {
+        "arch": 0xC00000B7, "clone": 220, "clone3": 435, "kill": 129, "tgkill": 131, "tkill": 130,
+        "execve": 221, "execveat": 281, "ptrace": 117, "socket": 198, "connect": 203,
+        "process_vm_readv": 270, "process_vm_writev": 271, "pidfd_open": 434, "pidfd_send_signal": 424, "rt_sigqueueinfo": 138,
+        "rt_tgsigqueueinfo": 240, "setsid": 157, "setpgid": 154, "io_uring_setup": 425,
+    },
+}  # fmt: skip
+_SPECIAL = ("arch", "clone", "clone3", "kill", "tgkill")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -43,17 +55,14 @@ def adopt_orphans() -> None:
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def confine(memory: int, readable: Sequence[str], writable: Sequence[str], kernel: bool = True, cpu: int = 0) -> list[str]:
+def confine(memory: int, readable: Sequence[str], writable: Sequence[str], kernel: bool = True) -> list[str]:
     """Limit this process to `memory` more bytes of address space than it has now, and to these paths, for good.
 
-    `kernel=False` sets resource limits only. After `cpu` seconds of processor time (0: any number) it is ended by SIGXCPU. Returns the
-    names of the layers that are on: rlimit, landlock, seccomp.
+    `kernel=False` sets resource limits only. Returns the names of the layers that are on: rlimit, landlock, seccomp.
     """
-    sizes = ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_NOFILE, FILES), (resource.RLIMIT_FSIZE, FILE_BYTES))
-    for what, limit in ((resource.RLIMIT_AS, _address_space() + memory), *sizes):
+    grown = _address_space() + memory
+    for what, limit in ((resource.RLIMIT_AS, grown), (resource.RLIMIT_CORE, 0), (resource.RLIMIT_NOFILE, FILES)):
         resource.setrlimit(what, (limit, limit))
-    if cpu:
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 1))
     if not kernel or _libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         return ["rlimit"]
     on = ["rlimit"]
@@ -75,8 +84,7 @@ def _landlock(readable: Iterable[str], writable: Iterable[str]) -> bool:
     if abi < 1:
         return False
     handled = _READ | _WRITE | (_REFER if abi >= 2 else 0) | (_TRUNCATE if abi >= 3 else 0)
-    network, scoped = (0b11 if abi >= 4 else 0), (0b11 if abi >= 6 else 0)  # TCP; abstract sockets and signals outside this process
-    rules = struct.pack("QQQ", handled, network, scoped)[: 8 if abi < 4 else 16 if abi < 6 else 24]
+    rules = struct.pack("Q", handled)
     ruleset = _libc.syscall(create, rules, ctypes.c_size_t(len(rules)), 0)
     if ruleset < 0:
         return False
@@ -104,10 +112,10 @@ def _allow(add: int, ruleset: int, path: str, access: int) -> None:
 
 
 def _seccomp() -> bool:
-    machine = system_calls.MACHINES.get(platform.machine())
-    if machine is None:
+    numbers = _SYSCALLS.get(platform.machine())
+    if numbers is None:
         return False
-    program = b"".join(struct.pack("HBBI", *line) for line in system_calls.program(machine, os.getpid()))
+    program = b"".join(struct.pack("HBBI", *line) for line in _filter(numbers, os.getpid()))
     buffer = ctypes.create_string_buffer(program, len(program))
 
     class Program(ctypes.Structure):
@@ -115,3 +123,27 @@ def _seccomp() -> bool:
 
     wanted = Program(len(program) // 8, ctypes.cast(buffer, ctypes.c_void_p))
     return bool(_libc.prctl(PR_SET_SECCOMP, 2, ctypes.byref(wanted), 0, 0) == 0)
+
+
+def _filter(numbers: dict[str, int], pid: int) -> list[tuple[int, int, int, int]]:
+    """Classic BPF: allow all but the listed calls; `clone` only for threads, `kill` and `tgkill` only to this process."""
+    load, equal, bits, answer = 0x20, 0x15, 0x45, 0x06
+    allow, refuse, missing = 0x7FFF0000, 0x00050000 | EPERM, 0x00050000 | ENOSYS
+    call, architecture, first = 0, 4, 16
+    lines = [(load, 0, 0, architecture), (equal, 1, 0, numbers["arch"]), (answer, 0, 0, refuse), (load, 0, 0, call)]
+    if numbers["arch"] == 0xC000003E:
+        lines += [(0x35, 0, 1, 0x40000000), (answer, 0, 0, refuse)]  # the x32 numbers of the same calls
+    for name, number in numbers.items():
+        if name not in _SPECIAL:
+            lines += [(equal, 0, 1, number), (answer, 0, 0, refuse)]
+    lines += [(equal, 0, 1, numbers["clone3"]), (answer, 0, 0, missing)]  # its flags are in memory: the C library falls back to clone
+    lines += [
+        (equal, 0, 4, numbers["clone"]),
+        (load, 0, 0, first),
+        (bits, 0, 1, CLONE_THREAD),
+        (answer, 0, 0, allow),
+        (answer, 0, 0, refuse),
+    ]
+    for name in ("kill", "tgkill"):
+        lines += [(equal, 0, 4, numbers[name]), (load, 0, 0, first), (equal, 0, 1, pid), (answer, 0, 0, allow), (answer, 0, 0, refuse)]
+    return [*lines, (answer, 0, 0, allow)]

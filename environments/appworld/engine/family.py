@@ -92,15 +92,6 @@ def cpu_seconds(pid: int) -> float:
         return 0.0
 
 
-def threads(pid: int) -> int:
-    """Threads of a process; 0 where there is no /proc."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[17])
-    except (OSError, IndexError, ValueError):
-        return 0
-
-
 def kill_tree(pid: int) -> None:
     """Kill a child and all its descendants. They are stopped first, so that none of them forks in between."""
     for number in (signal.SIGSTOP, signal.SIGKILL):

@@ -7,9 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import confine, wire, world_files
-from .change_log import Forged
-from .roots import Roots
+from . import wire
 
 Message = dict[str, Any]
 
@@ -51,56 +49,21 @@ class Helper:
         if message.get("ok") is True:
             self.on_message(message)
         else:
-            self.on_failure(str(message.get("kind")), str(message.get("error")))
+            self.on_failure("helper", str(message.get("error")))
 
 
 def work_for(channel: socket.socket, identity: Any, work: Callable[[], Any]) -> None:
     """In the helping process: do the work and answer the request `identity` with its value or its error."""
     try:
         message = {"id": identity, "ok": True, "value": work()}
-    except Forged as error:
-        message = {"id": identity, "ok": False, "kind": "world", "error": str(error)}
     except Exception as error:  # noqa: BLE001 - reported to the client, whatever it is
-        message = {"id": identity, "ok": False, "kind": "helper", "error": f"{type(error).__name__}: {error}"}
+        message = {"id": identity, "ok": False, "error": f"{type(error).__name__}: {error}"}
     channel.setblocking(True)
     channel.sendall(wire.encode(message))
 
 
-EVALUATION_MEMORY = 4 * 2**30
-"""Bytes of address space that an evaluation may take beyond what the warm server has."""
-
-
-class WrittenFiles:
-    """What the world `experiment` has written for `task`, as a helping process reads it."""
-
-    def __init__(self, roots: Roots, task: str, experiment: str) -> None:
-        self.roots, self.task, self.experiment = roots, task, experiment
-        self.written = roots.outputs / experiment / "tasks" / task
-
-    def evaluate(self, kernel: bool, cpu: int) -> Message:
-        """The engine's evaluation on the root with the ground truth, in a process that is confined as a world is, for good.
-
-        It executes checked change logs, and writes nothing but its own copy of them. Raises Forged.
-        """
-        outputs = self.roots.judged / self.experiment
-        outputs.mkdir(parents=True, exist_ok=True)
-        confine.confine(
-            EVALUATION_MEMORY, self.roots.readable_with_truth(self.task, self.experiment), [str(outputs), "/dev/null"], kernel, cpu
-        )
-        world_files.write(outputs / "tasks" / self.task / "dbs", self._databases())
-        return _evaluated(self.roots.full, self.task, self.experiment)
-
-    def export(self, to: Path) -> None:
-        """Write the checked databases and the plain log files into the folder `to`. Raises Forged."""
-        files = {f"dbs/{name}": content for name, content in self._databases().items()} | world_files.others(self.written)
-        world_files.write(to, files, world_files.EMPTY)
-
-    def _databases(self) -> dict[str, bytes]:
-        data = self.roots.full / "data"
-        return world_files.databases(self.written, data / "tasks" / self.task, data / "base_dbs")
-
-
-def _evaluated(full: Path, task: str, experiment: str) -> Message:
+def evaluated(full: Path, task: str, experiment: str) -> Message:
+    """The engine's evaluation of the files that a world has written, on the root with the ground truth; in a process of its own."""
     from appworld import evaluator, update_root
 
     os.environ["APPWORLD_ROOT"] = str(full)

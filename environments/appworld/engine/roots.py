@@ -5,25 +5,19 @@ run/            0700
   open/data/    api_docs, base_dbs (links), tasks/<id>/{specs.json, dbs}: the files that a world may read
   open/experiments/outputs/<experiment>/: the files that worlds write
   full/data/    the same with every task's ground truth, and synthesized tasks
-  full/experiments/outputs/<experiment>/: what was checked of them (world_files.py), for the evaluation
-  rubbish/      files of worlds that have ended
+  full/experiments -> open/experiments
   empty/        the working folder
 """
 
-import contextlib
 import fcntl
 import os
 import shutil
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from . import removal
-
 YOUNG = 60.0
 """Age in seconds from which a folder whose lock nobody holds is removed."""
-TIDY_SECONDS = 0.1
 SHARED = ("api_docs", "base_dbs", "datasets")
 
 
@@ -35,7 +29,7 @@ def sweep(parent: Path) -> None:
                 continue  # another server may be about to lock it
             with (run / "lock").open("r+b") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                removal.remove(run)
+                shutil.rmtree(run, ignore_errors=True)
         except OSError:
             continue  # in use, not complete yet, or of another user
 
@@ -46,18 +40,17 @@ class Roots:
     def __init__(self, run: Path, source: Path) -> None:
         self.run, self.source = run, source / "data"
         self.open, self.full, self.empty = run / "open", run / "full", run / "empty"
-        self.outputs, self.judged = self.open / "experiments" / "outputs", self.full / "experiments" / "outputs"
-        self.rubbish, self.littered = run / "rubbish", False
+        self.outputs = self.open / "experiments" / "outputs"
 
     def make(self) -> None:
         """Create the folders and links; called once."""
-        tasks = (self.open / "data" / "tasks", self.full / "data" / "tasks")
-        for folder in (self.empty, self.outputs, self.judged, self.rubbish, *tasks, self.run / "home"):
+        for folder in (self.empty, self.outputs, self.open / "data" / "tasks", self.full / "data" / "tasks", self.run / "home"):
             folder.mkdir(parents=True)
         for root in (self.open, self.full):
             for name in SHARED:
                 if (self.source / name).exists():
                     (root / "data" / name).symlink_to(self.source / name)
+        (self.full / "experiments").symlink_to(self.open / "experiments")
 
     def task(self, task_id: str) -> None:
         """Add a task of the user's data to both roots, unless it is there. Raises LookupError when the data lacks it."""
@@ -89,28 +82,13 @@ class Roots:
             part.rename(public)
 
     def forget(self, experiment: str) -> None:
-        """Have `tidy` remove the files that a world has written, and what was made of them."""
-        for outputs in (self.outputs, self.judged):
-            with contextlib.suppress(FileNotFoundError):
-                (outputs / experiment).rename(self.rubbish / f"{experiment}-{outputs.parent.parent.name}")
-                self.littered = True
+        """Remove the files that a world has written."""
+        shutil.rmtree(self.outputs / experiment, ignore_errors=True)
 
-    def tidy(self) -> None:
-        """Remove forgotten files for TIDY_SECONDS at most, so that no number of them keeps the server from its work."""
-        if self.littered:
-            self.littered = not removal.empty(self.rubbish, TIDY_SECONDS)
-
-    def readable(self, task_id: str) -> list[str]:
-        """Paths that a world of the task must read: the engine, the databases that it starts from, the task's own folder."""
-        return [*self._shared(), str(self.open / "data" / "tasks" / task_id)]
-
-    def readable_with_truth(self, task_id: str, experiment: str) -> list[str]:
-        """Paths that the evaluation of a world must read: the task with its ground truth, and what the world has written."""
-        return [*self._shared(), str((self.full / "data" / "tasks" / task_id).resolve()), str(self.outputs / experiment)]
-
-    def _shared(self) -> list[str]:
+    def readable(self) -> list[str]:
+        """Paths that a world's process must read: system libraries, the databases that it starts from, its own root."""
         return [
             *(str((self.open / "data" / name).resolve()) for name in ("api_docs", "base_dbs")),
-            *(str(folder) for folder in (self.empty, self.run / "home", sys.prefix, sys.base_prefix, Path(__file__).parent)),
+            *(str(folder) for folder in (self.open, self.empty, self.run / "home")),
             *("/usr", "/lib", "/lib64", "/etc/localtime", "/etc/mime.types", "/dev/null", "/dev/urandom", "/dev/zero", "/proc/self"),
         ]

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from . import code_restrictions, confine, family, removal, wire
+from . import code_restrictions, confine, family, wire
 from .client_session import ClientSession
 from .roots import Roots, sweep
 from .world import open_world
@@ -110,7 +110,6 @@ class Server:
             session.look(now, thorough)
         if thorough:
             self.looked = now
-            self.roots.tidy()
             if not self.kernel:
                 self._strays()
 
@@ -155,7 +154,9 @@ def main() -> NoReturn:
     try:
         server.run()
     finally:
-        removal.remove(run)
+        import shutil
+
+        shutil.rmtree(run, ignore_errors=True)
     os._exit(0)
 
 
