@@ -113,7 +113,7 @@ def test_a_synthesizer_that_is_none_has_no_options(parts: Registry, base: Path) 
     [
         (b"steps = ", "is not valid TOML: Invalid value"),
         (b"steps = 1\nsteps = 2\n", "is not valid TOML: Cannot overwrite a value"),
-        (b"\xff\xfe", "is not valid TOML: 'utf-8' codec can't decode byte 0xff"),
+        (b"\xff\xfe", "is not valid TOML: it is not UTF-8 text; save it in the encoding UTF-8"),
         (b"x = " + b"[" * 5000, "is not valid TOML"),
         (b"steps = " + b"9" * 5000, "is not valid TOML: Exceeds the limit"),
         (b"rolouts = 3\n", "unknown key 'rolouts' (did you mean 'rollouts'?)"),

@@ -39,10 +39,12 @@ def test_every_recipe_loads(recipe: str, synthesizer: str) -> None:
 
 
 def test_the_teacher_of_the_desk_is_local_and_needs_no_key() -> None:
-    """And it differs from the desk's recipe in nothing but the teacher and the length of the run."""
+    """And it differs from the desk's recipe in nothing but the teacher, the length of the run and what the door does beside executing."""
     registry = load_plugins(only=["coevolve.*"])
     desk, taught = load_config(registry, "desk").as_dict(), load_config(registry, "desk-teacher").as_dict()
-    assert {key for key in desk if desk[key] != taught[key]} == {"steps", "tasks_per_evolution", "synthesizer"}
+    assert {key for key in desk if desk[key] != taught[key]} == {
+        "steps", "tasks_per_evolution", "synthesizer", "repairs", "validators",
+    }  # fmt: skip
     teacher = taught["synthesizer"]
     assert teacher["base_url"].startswith("http://127.0.0.1:") and teacher["api_key_env"] == teacher["api_key_file"] == ""
     assert teacher["queries"] == "environment"
@@ -59,7 +61,9 @@ def test_the_desk_recipe_is_the_defaults() -> None:
     assert evaluation.modes == ("greedy", "sampled")
     chosen = (config.environment, config.policy, config.trainer, config.sampler)
     assert [c.name for c in chosen] == ["desk", "transformers", "grpo", "uniform"]
-    assert [c.name for c in config.validators] == ["execution"]
+    assert [c.name for c in config.validators] == ["execution", "frontier"] and config.repairs == 0
+    frontier = config.validators[1].options
+    assert (frontier.attempts, frontier.low, frontier.high) == (4, 1, 3)
     for kind, one in zip(("environment", "policy", "sampler"), chosen[:2] + chosen[3:], strict=True):
         assert one.options == load_plugins().component(kind, one.name).Options()
     assert (config.trainer.options.learning_rate, config.trainer.options.beta) == (3e-4, 0.2)

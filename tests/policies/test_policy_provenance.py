@@ -25,7 +25,7 @@ def test_template_dtype_context_and_end_tokens_are_named(tiny: Any, tmp_path: Pa
     assert own["chat_template"].startswith("of the model (")
     same, other = tmp_path / "same.jinja", tmp_path / "other.jinja"
     same.write_text(tiny.TEMPLATE)
-    other.write_text("\ufeff" + tiny.TEMPLATE, encoding="utf-8")
+    other.write_text("\u200b" + tiny.TEMPLATE, encoding="utf-8")  # invisible, and part of every prompt
     named = [policy(folder, chat_template=str(file)).provenance()["chat_template"] for file in (same, other)]
     assert named[0].split("(")[1] == own["chat_template"].split("(")[1] != named[1].split("(")[1]
     assert named[0].startswith(str(same))
