@@ -19,7 +19,8 @@ Usage = namedtuple("Usage", "total used free")
 @pytest.mark.parametrize("full", ["run", "temporary"])
 def test_the_full_disk_is_named(named: bool, full: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run, temporary = tmp_path / "run", tmp_path / "temporary"
-    run.mkdir(), temporary.mkdir()
+    run.mkdir()
+    temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     monkeypatch.setattr(shutil, "disk_usage", lambda place: Usage(1 << 40, 0, 0 if Path(place).name == full else 1 << 39))
     file = tmp_path / full / "adapter.safetensors"

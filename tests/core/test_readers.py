@@ -36,7 +36,7 @@ def ids(path: Path) -> list[str]:
 
 @pytest.fixture(params=["run", "a run? #1 50%", "grö ße"])
 def file(tmp_path: Path, request: Any) -> Path:
-    folder = tmp_path / request.param
+    folder: Path = tmp_path / request.param
     folder.mkdir()
     store = Store(folder / "run.sqlite", create=True)
     write(store, "one")
