@@ -10,12 +10,13 @@ TEMPLATE = (
 WORDS = [f"w{n}" for n in range(40)] + ["<think>", "why", "</think>", "question-7041", "answer-7041"]
 
 
-def tokenizer(template: str = TEMPLATE) -> Any:
+def tokenizer(template: str = TEMPLATE, more: int = 0) -> Any:
+    """The tokenizer; `more` words that nobody uses make it as large as a large model's."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
     special = ["<pad>", "<unk>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>", "<|tool|>"]
-    core = Tokenizer(models.WordLevel({word: n for n, word in enumerate([*special, *WORDS])}, unk_token="<unk>"))
+    core = Tokenizer(models.WordLevel({word: n for n, word in enumerate([*special, *WORDS, *(f"unused-{n}" for n in range(more))])}, unk_token="<unk>"))
     core.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     made: Any = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=core,
@@ -53,7 +54,7 @@ def model(seed: int = 0, context: int = 256, **changes: Any) -> Any:
         return made.eval()
 
 
-def save(folder: Path, seed: int = 0, template: str = TEMPLATE, **changes: Any) -> Path:
+def save(folder: Path, seed: int = 0, template: str = TEMPLATE, more: int = 0, **changes: Any) -> Path:
     model(seed, **changes).save_pretrained(folder)
-    tokenizer(template).save_pretrained(folder)
+    tokenizer(template, more).save_pretrained(folder)
     return folder

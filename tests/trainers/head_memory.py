@@ -27,7 +27,9 @@ def peak() -> int:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        imported(HERE.parent / "policies" / "tiny_llama.py").save(Path(folder) / "model", vocab_size=VOCABULARY, context=2 * WIDTH)
+        tiny: Any = imported(HERE.parent / "policies" / "tiny_llama.py")
+        more = VOCABULARY - len(tiny.tokenizer())
+        tiny.save(Path(folder) / "model", more=more, vocab_size=VOCABULARY, context=2 * WIDTH)
         options: dict[str, Any] = {"max_gap": 1e9, "beta": 0.0}
         train(Path(folder), options, batch=2, rollouts=ROWS // 2, steps=1)
         before = peak()
