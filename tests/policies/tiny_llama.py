@@ -16,7 +16,9 @@ def tokenizer(template: str = TEMPLATE, more: int = 0) -> Any:
     from transformers import PreTrainedTokenizerFast
 
     special = ["<pad>", "<unk>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>", "<|tool|>"]
-    core = Tokenizer(models.WordLevel({word: n for n, word in enumerate([*special, *WORDS, *(f"unused-{n}" for n in range(more))])}, unk_token="<unk>"))
+    core = Tokenizer(
+        models.WordLevel({word: n for n, word in enumerate([*special, *WORDS, *(f"unused-{n}" for n in range(more))])}, unk_token="<unk>")
+    )
     core.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     made: Any = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=core,
