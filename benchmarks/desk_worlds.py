@@ -55,6 +55,9 @@ ARMS = {
 COMMON = ["environment.train=256", "initial_tasks=64", "evaluation.every=0", "evaluation.final_tasks=0"]
 CLUSTERINGS = {"producing": "producing app", "consuming": "consuming app", "kind": "kind of value", "nothing": "nothing"}
 SHIPPED = "shipped"
+FIRST_MEETINGS = """SELECT avg(mean) FROM groups WHERE number IN
+  (SELECT min(g.number) FROM groups g JOIN tasks t ON t.id = g.task_id WHERE t.origin != 'seed' GROUP BY g.task_id)"""
+"""Mean score of new tasks in their first group."""
 MODES = ("greedy", "sampled")
 
 
@@ -136,6 +139,8 @@ def result(world: World, arm: str, given: argparse.Namespace) -> dict[str, float
     with closing(sqlite3.connect(f"file:{folder / 'run.sqlite'}?mode=ro", uri=True)) as store:
         ((attempts,),) = store.execute("SELECT coalesce(sum(value), 0) FROM metrics WHERE name = 'attempts'")
         ((candidates,),) = store.execute("SELECT count(*) FROM candidates")
+        ((calls,),) = store.execute("SELECT avg(json_array_length(task, '$.solution')) FROM tasks WHERE origin != 'seed'")
+        ((first,),) = store.execute(FIRST_MEETINGS)
     return {
         **{f"{mode} {when}": summary["held_out"][mode][when] for mode in MODES for when in ("before", "after")},
         "training": summary["rollouts"],
@@ -143,6 +148,9 @@ def result(world: World, arm: str, given: argparse.Namespace) -> dict[str, float
         "rollouts": summary["rollouts"] + attempts,
         "candidates": candidates,
         "pool": sum(summary["pool"].values()),
+        "calls": calls or 0.0,
+        "first": first or 0.0,
+        "feedback": summary["share"]["feedback"],
         "cpu": json.loads(folder.with_suffix(".json").read_text())["cpu"],
     }
 
@@ -153,13 +161,17 @@ def print_tables(found: Mapping[tuple[World, str], Mapping[str, float]], arms: S
     for (world, arm), one in sorted(found.items(), key=lambda item: (str(item[0][0]), arms.index(item[0][1]))):
         scores = " | ".join(f"{one[f'{mode} before']:.3f} -> {one[f'{mode} after']:.3f}" for mode in MODES)
         print(f"| {world} | {arm} | {scores} | {one['rollouts']:.0f} |")
-    print("\n| arm | worlds | greedy | sampled | rollouts | of them attempts | candidates | pool | CPU s |\n" + "|---" * 9 + "|")
+    print(
+        "\n| arm | worlds | greedy | sampled | rollouts | of them attempts | candidates | pool "
+        "| calls of new tasks | their first mean score | feedback stage | CPU s |\n" + "|---" * 12 + "|"
+    )
     for arm in arms:
         if own := [one for (_, other), one in found.items() if other == arm]:
             mean = {name: statistics.mean(one[name] for one in own) for name in own[0]}
             scores = " | ".join(f"{mean[f'{mode} before']:.3f} -> {mean[f'{mode} after']:.3f}" for mode in MODES)
-            counts = " | ".join(f"{mean[name]:.0f}" for name in ("rollouts", "attempts", "candidates", "pool", "cpu"))
-            print(f"| {arm} | {len(own)} | {scores} | {counts} |")
+            counts = " | ".join(f"{mean[name]:.0f}" for name in ("rollouts", "attempts", "candidates", "pool"))
+            tasks = f"{mean['calls']:.1f} | {mean['first']:.2f} | {mean['feedback']:.1%}"
+            print(f"| {arm} | {len(own)} | {scores} | {counts} | {tasks} | {mean['cpu']:.0f} |")
     print("\n| difference | | over worlds: mean [95 % interval], better in | over base policies |\n|---|---|---|---|")
     for base in against:
         for arm in arms:

@@ -52,7 +52,7 @@ class Boundary:
 
 
 def _of_success(group: RolloutGroup) -> tuple[float, Mapping[str, Any]] | None:
-    """The share of successes, and what was seen; None where there is no boundary."""
+    """The share of successes, and the evidence for it. None where the rollouts all succeed or all fail."""
     scores = group.scores
     successes = sum(score >= SUCCESS for score in scores)
     if not 0 < successes < len(scores):
@@ -61,7 +61,7 @@ def _of_success(group: RolloutGroup) -> tuple[float, Mapping[str, Any]] | None:
 
 
 def _of_progress(group: RolloutGroup) -> tuple[float, Mapping[str, Any]] | None:
-    """The mean progress, and what was seen; None where there is no boundary."""
+    """The mean progress, and the evidence for it. None where the rollouts have equal progress."""
     known = [(t.score, t.progress) for t in group.trajectories if t.score is not None and t.progress is not None]
     progress = [found for _, found in known]
     mean = group.progress

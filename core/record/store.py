@@ -20,7 +20,7 @@ from cattrs.preconf.json import make_converter
 
 from ..errors import CoevolveError, UserError, translated
 from ..model import CandidateTask, History, RolloutGroup, Signal, Task, TaskPool, TeacherCall, Trajectory, Unsent, Verdict
-from .reading import open_for_reading
+from .read_only import open_for_reading
 from .run_check import run_file
 
 P = ParamSpec("P")

@@ -117,7 +117,7 @@ def executed(environment: Environment, task: Task) -> Reference:
 
 
 def _farewell(step: Step, seen: Observation) -> bool:
-    """Whether a call does no more than end the episode: alone it is no progress."""
+    """Whether a call only ends the episode. Such a call alone is not progress."""
     return seen.done and step is seen.steps[-1] and not any(value is not None for value in step.action.arguments.values())
 
 

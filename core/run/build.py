@@ -103,8 +103,8 @@ def check_synthesis(config: Config, environment: type[Any]) -> None:
         check_compose(environment)
     elif config.initial_synthetic:
         raise UserError(
-            f"initial_synthetic is {config.initial_synthetic}, and there is no synthesizer: set synthesizer.name or initial_synthetic=0. "
-            "A pool that no evolution changes needs tasks_per_evolution=0"
+            f"initial_synthetic is {config.initial_synthetic}, but the run has no synthesizer: set synthesizer.name or "
+            "initial_synthetic=0. A pool that no evolution changes needs tasks_per_evolution=0"
         )
 
 

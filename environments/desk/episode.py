@@ -8,7 +8,7 @@ from typing import Any
 
 from coevolve import Action, Message, Observation, Step, Task
 
-from . import progress
+from . import goal_share
 from .calls import DONE, parse, write
 from .world import Refused, World
 
@@ -45,7 +45,7 @@ class DeskEpisode:
         self._task, self._limit = task, limit
         self._world, self._calls, self._done = World(seed_of(task)), 0, False
         self._answer: str | None = None
-        self._found: progress.Parts = Counter()
+        self._found: goal_share.Parts = Counter()
         self._finished = False
 
     def step(self, text: str) -> Observation:
@@ -67,7 +67,7 @@ class DeskEpisode:
             result = self._world.call(action)
         except Refused as refused:
             return Step(action, f"error: {refused}", None, str(refused))
-        self._found |= progress.lookups([(action, result)])
+        self._found |= goal_share.lookups([(action, result)])
         return Step(action, result, result)
 
     def _finish(self, action: Action) -> Observation:
@@ -83,8 +83,8 @@ class DeskEpisode:
         return float(self._finished and wanted == (self._world.digest(), self._answer))
 
     def progress(self) -> float:
-        """Share of the task's parts that are there; see progress.py."""
-        return progress.share(progress.wanted(seed_of(self._task), self._solution()), self._found, self._world, self._answer)
+        """Share of the task's parts that are there; see goal_share.py."""
+        return goal_share.share(goal_share.wanted(seed_of(self._task), self._solution()), self._found, self._world, self._answer)
 
     def _solution(self) -> tuple[str, ...]:
         return tuple(write(action) for action in self._task.solution)

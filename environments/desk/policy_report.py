@@ -1,14 +1,20 @@
-"""A policy's success on the desk by the number of weak links that a task needs, for whoever trains the shipped policy."""
+"""A policy's success on the desk by the number of weak links that a task needs, for whoever trains the shipped policy.
 
+    OMP_NUM_THREADS=1 python -m coevolve.environments.desk.policy_report runs/worlds/RUN/policy --seed 33 --clustering "consuming app"
+
+`--seed` and `--clustering` are those of the base policy that the run began with: they say which links were weak.
+"""
+
+import argparse
 import random
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from coevolve import Message, Task, perform
+from coevolve import Message, Task, perform, printable
 
 from .compose import plan_of
-from .demonstrations import Habit, demonstrate, links_of
+from .demonstrations import CLUSTERINGS, Habit, demonstrate, links_of, weak_links
 from .environment import Desk, DeskOptions
 from .episode import DeskEpisode
 from .generator import plan_with, word
@@ -119,3 +125,23 @@ def report(
             how = "sampled" if sampled else "greedy"
             lines.append(f"{split} {how}: {sum(scores) / len(scores):.3f}  ({parts})")
     return "\n".join(lines)
+
+
+def main() -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    parser = argparse.ArgumentParser(description="Report a policy's success on the desk by weak links.")
+    parser.add_argument("policy", help="folder of the policy")
+    parser.add_argument("--seed", type=int, default=0, help="base seed, which draws the weak links")
+    parser.add_argument("--clustering", choices=CLUSTERINGS, default=CLUSTERINGS[0], help="what the weak links have in common")
+    given = parser.parse_args()
+    model: Any = AutoModelForCausalLM
+    tokenizer: Any = AutoTokenizer
+    policy = model.from_pretrained(given.policy, local_files_only=True).float().eval()
+    text = report(policy, tokenizer.from_pretrained(given.policy, local_files_only=True), weak_links(given.seed, given.clustering))
+    for line in text.splitlines():
+        print(printable(line))
+
+
+if __name__ == "__main__":
+    main()

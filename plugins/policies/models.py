@@ -107,7 +107,7 @@ def _readable(file: Path) -> None:
     """Raise UserError for a file that is truncated or is not safetensors; only its header is read."""
     from safetensors import SafetensorError, safe_open
 
-    if isfile(file) and not access(file, R_OK):  # safetensors says that there is no such file
+    if isfile(file) and not access(file, R_OK):  # safetensors would report a missing file
         raise UserError(f"{file} may not be read by you: ask its owner to make it readable (chmod a+r)")
     try:
         with safe_open(file, framework="np"):

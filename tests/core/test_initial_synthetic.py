@@ -116,11 +116,11 @@ def test_a_door_that_admits_nothing_ends_the_run_with_one_line(runs: Any, tmp_pa
 
 
 def test_synthetic_initial_tasks_need_a_synthesizer(runs: Any, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="initial_synthetic is 3, and there is no synthesizer"):
+    with pytest.raises(UserError, match="initial_synthetic is 3, but the run has no synthesizer"):
         runs.run(tmp_path / "run", "initial_synthetic=3", "synthesizer.name=none")
     assert not (tmp_path / "run").exists()
     registry = runs.registry()
-    with pytest.raises(UserError, match="there is no synthesizer"):
+    with pytest.raises(UserError, match="the run has no synthesizer"):
         plan(runs.config(registry, "initial_synthetic=3", "synthesizer.name=none"), registry)
 
 

@@ -1,13 +1,14 @@
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 import attrs
 import pytest
 from shop import Shop, shop_task
+from teacher_answers import Answers
 
-from coevolve import REPAIRABLE, CandidateTask, Environment, HasReader, Message, Origin, Reason, Repairs, Task, Tool, Verdict
+from coevolve import REPAIRABLE, CandidateTask, Environment, HasReader, Origin, Reason, Repairs, Task, Tool, Verdict
 from coevolve.synthesizers.teacher import Teacher, TeacherOptions
 from coevolve.synthesizers.teacher.faults import TeacherFault
 from coevolve.synthesizers.teacher.offered_tools import offered_tools
@@ -24,30 +25,6 @@ CANDIDATE = CandidateTask(TASK, calls=("4/abstract/1",))
 VERDICT = Verdict(False, Reason.AMBIGUOUS, "buy_item could as well take 'LX71'")
 
 
-class Answers:
-    """A teacher's client that gives one reply and keeps what it was asked."""
-
-    def __init__(self, reply: str | Exception) -> None:
-        self.reply, self.asked, self.closed = reply, list[Any](), 0
-
-    async def ask(
-        self,
-        key: str,
-        iteration: int,
-        purpose: str,
-        messages: Sequence[Message],
-        schema: Mapping[str, Any] | None = None,
-        max_tokens: int | None = None,
-    ) -> str:
-        self.asked.append((key, iteration, purpose, messages[-1]["content"], schema))
-        if isinstance(self.reply, Exception):
-            raise self.reply
-        return self.reply
-
-    async def aclose(self) -> None:
-        self.closed += 1
-
-
 def test_the_teacher_words_the_same_solution_anew() -> None:
     client: Any = Answers(json.dumps({"requests": ["Which lamps are there?", "Buy two of\n\nthe floor lamp."]}))
     made = repair_request(client, CANDIDATE, VERDICT, SHOP)
@@ -55,7 +32,8 @@ def test_the_teacher_words_the_same_solution_anew() -> None:
     assert made.task.query == "Which lamps are there?\n\nBuy two of\nthe floor lamp.", "an empty line would begin another turn"
     assert (made.task.id, made.calls) == ("shop-task-r1", ("4/abstract/1", "4/repair/shop-task"))
     assert "repaired" not in made.task.origin.detail and made.task.origin.parents == ("seed",)
-    ((key, iteration, purpose, text, schema),) = client.asked
+    ((key, iteration, purpose, messages, schema),) = client.asked
+    text = messages[-1]["content"]
     assert (key, iteration, purpose, client.closed) == ("4/repair/shop-task", 4, "repair", 1)
     assert "buy_item could as well take 'LX71'" in text and '"item_id": "LX72"' in text and "2 texts" in text
     assert schema["properties"]["requests"]["minItems"] == 2
@@ -71,7 +49,7 @@ def test_a_turn_in_which_the_agent_asks_back_is_worded_too() -> None:
     client: Any = Answers(json.dumps({"requests": ["I want lamps.", "Two floor lamps."]}))
     made = repair_request(client, CandidateTask(task), VERDICT, cast(Environment, Asking()))
     assert made is not None and made.task.query == "I want lamps.\n\nTwo floor lamps." and made.task.solution == later
-    text = client.asked[0][3]
+    text = client.asked[0][3][-1]["content"]
     assert "Turn 1:\n(no call: the user leaves out a value" in text and "Turn 2:\nlist_lamps" in text and TURNS in text
 
 

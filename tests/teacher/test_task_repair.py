@@ -2,13 +2,13 @@
 
 import json
 import random
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
 import pytest
+from teacher_answers import Answers
 
-from coevolve import CandidateTask, Message, Origin, RolloutGroup, Step, TaskPool, Verdict
+from coevolve import CandidateTask, Origin, RolloutGroup, Step, TaskPool, Verdict
 from coevolve.plugins.validators.execution import Execution, ExecutionOptions
 from coevolve.synthesizers.teacher import Teacher, TeacherOptions
 from coevolve.synthesizers.teacher.faults import TeacherFault
@@ -34,29 +34,9 @@ def candidate(*numbers: int, query: str = "Please add some.") -> CandidateTask:
     return CandidateTask(attrs.evolve(task, origin=origin), None, STEPS, ("4/abstract/1",))
 
 
-class Answers:
-    """A teacher's client that gives one reply and keeps what it was asked."""
-
-    def __init__(self, reply: Any, **options: Any) -> None:
-        self.reply = reply if isinstance(reply, str | Exception) else json.dumps({"candidates": [reply]})
-        self.options, self.asked, self.closed = TeacherOptions(**options), list[Any](), 0
-
-    async def ask(
-        self,
-        key: str,
-        iteration: int,
-        purpose: str,
-        messages: Sequence[Message],
-        schema: Mapping[str, Any] | None = None,
-        max_tokens: int | None = None,
-    ) -> str:
-        self.asked.append((key, iteration, purpose, messages, schema))
-        if isinstance(self.reply, Exception):
-            raise self.reply
-        return self.reply
-
-    async def aclose(self) -> None:
-        self.closed += 1
+def one_candidate(task: Any) -> str:
+    """A reply with one task in it."""
+    return json.dumps({"candidates": [task]})
 
 
 GOOD = {"intent": "keep the books", "query": "We got more of them: twice what I said.", "solution": [1, 2]}
@@ -68,7 +48,7 @@ LONGER = {
 
 
 def made(reply: Any, verdict: Verdict, one: CandidateTask | None = None, **options: Any) -> tuple[Any, Any]:
-    client: Any = Answers(reply, **options)
+    client: Any = Answers(reply if isinstance(reply, str | Exception) else one_candidate(reply), **options)
     return repair_task(client, one or candidate(1, 2), verdict, ROOM, START, False), client
 
 
@@ -131,7 +111,7 @@ def test_a_prompt_stays_within_its_bounds() -> None:
 
 def test_the_teacher_repairs_a_solution_only_where_it_may() -> None:
     for teacher, asked in ((Teacher(TeacherOptions(repair=False)), 0), (Teacher(TeacherOptions()), 1)):
-        client: Any = Answers(GOOD)
+        client: Any = Answers(one_candidate(GOOD))
         teacher._client, teacher._feedback = client, make_feedback(ROOM.tasks("train"))
         found = teacher.repair(candidate(1, 2, query="Add."), Verdict(False, "call_failed", "so"), ROOM, random.Random(0))
         assert len(client.asked) == asked and (found is not None) == bool(asked)
